@@ -1,0 +1,98 @@
+"""What pgrecall keeps, as plain values. No I/O, nothing imported from the rest of the package."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from numpy import float32
+from numpy.typing import NDArray
+
+DIMENSIONS = 1024
+"""Width of the stored vectors, halfvec(1024). Shorter embeddings are padded with zeros."""
+
+Vector = NDArray[float32]
+"""Shape (DIMENSIONS,), length 1."""
+Vectors = NDArray[float32]
+"""Shape (n, DIMENSIONS), rows of length 1."""
+
+
+class Kind(enum.IntEnum):
+    """The two kinds of memory, in the order that breaks ties."""
+
+    MESSAGE = 0
+    FACT = 1
+
+
+class Extraction(enum.StrEnum):
+    """What became of the facts of a request; kept on its row."""
+
+    OFF = "off"
+    DONE = "done"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was understood. `occurred_at` is UTC, or None: then nothing dates it."""
+
+    role: str
+    speaker: str
+    content: str
+    occurred_at: datetime | None
+    dated: bool = True
+    """False: `occurred_at` was taken from a dated message of the same request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One extracted fact. `sources` are positions of the request's messages it rests on, ascending."""
+
+    content: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """One memory that a search returns."""
+
+    id: uuid.UUID
+    kind: Kind
+    speaker: str | None
+    content: str
+    occurred_at: datetime | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingIdentity:
+    """What a stored vector means. Vectors of two identities must never meet in one search."""
+
+    backend: str
+    model: str
+    dimensions: int
+    """Dimensions that the backend returns, at most DIMENSIONS."""
+    endpoint: str
+    """Base URL without credentials; empty for local backends."""
+    preprocessing: int
+    """Version of everything between a message and the embedder: rendering, segmentation, pooling."""
+
+
+def memory_id(user_id: str, request_id: str, kind: Kind, position: int) -> uuid.UUID:
+    """The id on the wire: the same for the same message of the same request, whoever computes it.
+
+    A UUID of version 8 (RFC 9562: custom) from SHA-256; each part is prefixed by its length, so no two
+    different inputs run together. Lone surrogates, which no id is too odd to hold, are kept apart.
+    """
+    digest = hashlib.sha256()
+    for part in (user_id, request_id, str(int(kind)), str(position)):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    octets = bytearray(digest.digest()[:16])
+    octets[6] = octets[6] & 0x0F | 0x80
+    octets[8] = octets[8] & 0x3F | 0x80
+    return uuid.UUID(bytes=bytes(octets))

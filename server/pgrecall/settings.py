@@ -1,0 +1,86 @@
+"""All settings, one frozen object, built only at the edge (cli.py). Inner modules get values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "PGRECALL_"
+
+
+class Settings(BaseSettings):
+    """Each field is the environment variable PGRECALL_<NAME>, or a line of `.env`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    # Where the memories live
+    database_url: SecretStr | None = Field(None, description="Postgres to use; unset: the embedded one")
+    migration_url: SecretStr | None = Field(None, description="for migrations, where a pooler is in front")
+    database_schema: Annotated[str, Field(min_length=1)] = Field("public", description="schema of the tables")
+    database_prepare: Literal["auto", "off"] = Field("auto", description="off: behind an old pooler")
+    database_wait: float = Field(30.0, ge=0, description="seconds to wait for a database that is starting")
+    pool_size: int = Field(10, ge=1, description="connections a server process may hold")
+    data_dir: Path | None = Field(None, description="where the embedded Postgres keeps its files")
+
+    # Who may call
+    host: str = Field("127.0.0.1", description="address to serve on")
+    port: int = Field(8000, ge=0, le=65535, description="port to serve on")
+    workers: int = Field(1, ge=1, description="server processes")
+    auth_scheme: Literal["none", "bearer", "token", "x-api-key"] | None = Field(
+        None, description="how callers show the secret; may be left unset on loopback only"
+    )
+    auth_token: SecretStr | None = Field(None, description="the secret")
+    allow_open_access: bool = Field(False, description="scheme none beyond loopback is meant")
+
+    # Embeddings
+    embed_backend: Literal["static", "openai", "fastembed"] = Field("static", description="who embeds")
+    embed_model: str | None = Field(None, description="the backend's model; unset: its reference model")
+    embed_api_key: SecretStr | None = Field(None, description="never borrowed from the language model's")
+    embed_base_url: str | None = Field(None, description="an OpenAI-compatible endpoint")
+    embed_dimensions: int = Field(1024, ge=1, le=1024, description="dimensions the endpoint is asked for")
+    embed_send_dimensions: bool = Field(True, description="off: for endpoints that refuse the parameter")
+    embed_timeout: float = Field(20.0, gt=0, description="seconds a call")
+    embed_retries: int = Field(1, ge=0, description="retries a call")
+    embed_concurrency: int = Field(4, ge=1, description="calls at once, a process")
+    embed_batch: int = Field(10, ge=1, description="texts a call")
+
+    # The language model
+    llm_mode: Literal["off", "best_effort", "required"] = Field("off", description="what its failure means")
+    llm_model: str = Field("gpt-4o-mini", description="the chat model")
+    llm_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("PGRECALL_LLM_API_KEY", "OPENAI_API_KEY"),
+        description="else OPENAI_API_KEY",
+    )
+    llm_base_url: str | None = Field(None, description="an OpenAI-compatible endpoint")
+    llm_timeout: float = Field(25.0, gt=0, description="seconds a call")
+    llm_retries: int = Field(1, ge=0, description="retries a call")
+    llm_concurrency: int = Field(40, ge=1, description="calls at once, a process")
+    llm_fact_tokens: int = Field(1200, ge=1, description="tokens a reply with facts may take")
+    llm_recall_tokens: int = Field(200, ge=1, description="tokens a recall question may take")
+    llm_json_mode: bool = Field(True, description="off: for endpoints without response_format")
+    extract: bool = Field(True, description="draw facts at /add")
+    recall_question: bool = Field(True, description="ask a recall question at /search")
+
+    # What a search returns
+    recall_weight: float = Field(0.5, ge=0, le=1, description="share of the recall question in the score")
+    return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
+    window_radius: int = Field(1, ge=0, le=10, description="neighbours of each hit, either side")
+    raw_first: bool = Field(True, description="verbatim messages before facts")
+    return_char_budget: int = Field(400_000, ge=1, description="stored characters a search returns")
+    return_token_budget: int | None = Field(None, ge=1, description="estimated tokens; unset: no bound")
+    second_round: bool = Field(False, description="ask the model what is missing, and search once more")
+
+    # Time a call has
+    add_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
+    search_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
