@@ -96,3 +96,32 @@ def memory_id(user_id: str, request_id: str, kind: Kind, position: int) -> uuid.
     octets[6] = octets[6] & 0x0F | 0x80
     octets[8] = octets[8] & 0x3F | 0x80
     return uuid.UUID(bytes=bytes(octets))
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One Add, ready to be stored: vectors and facts are there, nothing more will be asked of anyone."""
+
+    user_id: str
+    request_id: str
+    session_id: str
+    body_digest: bytes
+    messages: tuple[Message, ...]
+    message_vectors: Vectors
+    facts: tuple[Fact, ...]
+    fact_vectors: Vectors
+    extraction: Extraction
+    extraction_reason: str | None
+    prompt_version: int
+    language_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What bounds and shapes the evidence of one search."""
+
+    return_limit: int = 100
+    window_radius: int = 1
+    raw_first: bool = True
+    return_char_budget: int = 400_000
+    return_token_budget: int | None = None

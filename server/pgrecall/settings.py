@@ -5,23 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 PREFIX = "PGRECALL_"
 
 
-class Settings(BaseSettings):
-    """Each field is the environment variable PGRECALL_<NAME>, or a line of `.env`."""
+class Settings(BaseModel):
+    """Each field is the environment variable PGRECALL_<NAME>, or a line of `.env` (environment.py)."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_file=".env",
-        env_ignore_empty=True,
-        extra="ignore",
-        frozen=True,
-        populate_by_name=True,
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Where the memories live
     database_url: SecretStr | None = Field(None, description="Postgres to use; unset: the embedded one")
@@ -29,6 +21,7 @@ class Settings(BaseSettings):
     database_schema: Annotated[str, Field(min_length=1)] = Field("public", description="schema of the tables")
     database_prepare: Literal["auto", "off"] = Field("auto", description="off: behind an old pooler")
     database_wait: float = Field(30.0, ge=0, description="seconds to wait for a database that is starting")
+    migrate_on_start: bool = Field(False, description="migrate when serving; the embedded one always is")
     pool_size: int = Field(10, ge=1, description="connections a server process may hold")
     data_dir: Path | None = Field(None, description="where the embedded Postgres keeps its files")
 
@@ -57,11 +50,7 @@ class Settings(BaseSettings):
     # The language model
     llm_mode: Literal["off", "best_effort", "required"] = Field("off", description="what its failure means")
     llm_model: str = Field("gpt-4o-mini", description="the chat model")
-    llm_api_key: SecretStr | None = Field(
-        None,
-        validation_alias=AliasChoices("PGRECALL_LLM_API_KEY", "OPENAI_API_KEY"),
-        description="else OPENAI_API_KEY",
-    )
+    llm_api_key: SecretStr | None = Field(None, description="else OPENAI_API_KEY")
     llm_base_url: str | None = Field(None, description="an OpenAI-compatible endpoint")
     llm_timeout: float = Field(25.0, gt=0, description="seconds a call")
     llm_retries: int = Field(1, ge=0, description="retries a call")
@@ -84,3 +73,8 @@ class Settings(BaseSettings):
     # Time a call has
     add_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
     search_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
+
+
+def revealed(secret: SecretStr | None) -> str | None:
+    """A secret in the clear, for the one who needs it."""
+    return secret.get_secret_value() if secret is not None else None

@@ -13,13 +13,17 @@ class ProviderTally:
     successes: int = 0
     failures: int = 0
     last_failure: str | None = None
+    failing: bool = False
+    """Whether the latest call failed."""
 
     def success(self) -> None:
         self.successes += 1
+        self.failing = False
 
     def failure(self, kind: str) -> None:
         self.failures += 1
         self.last_failure = kind
+        self.failing = True
 
 
 @dataclass(slots=True)

@@ -1,0 +1,103 @@
+"""What the server answers, as OpenAPI describes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pgrecall.contract.ids import Id
+
+
+class AddResponse(BaseModel):
+    """Everything is durable and searchable; so it was before, if the request is a repeat."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"success": True, "request_id": "r-1", "user_id": "u-1", "session_id": "s-1"}]
+        }
+    )
+
+    success: Literal[True] = True
+    request_id: Id
+    user_id: Id
+    session_id: Id
+
+
+class Memory(BaseModel):
+    """One message or fact, as a reader sees it."""
+
+    id: str = Field(description="A UUID, the same whenever this memory is found.")
+    content: str = Field(description="The line with its date and speaker; never empty.")
+    score: float = Field(description="Finite; of the hit that brought this memory.")
+    created_at: str | None = Field(
+        None, description="When it was said, ISO 8601 in UTC; absent where nothing dates it."
+    )
+
+
+class SearchResponse(BaseModel):
+    """At most top_k memories, best first: messages, then facts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "data": [
+                        {
+                            "id": "0a0f6c1e-93d5-8b6f-a3c0-5d1d2b9a7f10",
+                            "content": "[2023-05-20 14:00] I: I adopted a greyhound called Pixel yesterday.",
+                            "score": 0.83,
+                            "created_at": "2023-05-20T14:00:00Z",
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    data: list[Memory]
+
+
+class ErrorDetail(BaseModel):
+    reason: str = Field(description="Why, in a sentence; never quotes what was sent.")
+    field: str | None = Field(None, description="The field that is wrong; absent where none is.")
+
+
+class ErrorResponse(BaseModel):
+    """Any answer but 200. With 429 and 503 the header Retry-After says how many seconds to wait."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": "invalid_request",
+                    "detail": {"reason": "user_id must be a non-empty string", "field": "user_id"},
+                }
+            ]
+        }
+    )
+
+    error: str = Field(description="A code: invalid_request, request_conflict, database_unavailable, ...")
+    detail: ErrorDetail
+
+
+class ProviderHealth(BaseModel):
+    """How a provider's calls ended since the process started."""
+
+    successes: int
+    failures: int
+    last_failure: str | None = Field(None, description="A kind of failure: timeout, http 429, ...")
+
+
+class HealthResponse(BaseModel):
+    """`status` says that the process lives. The rest is told only to those who hold the secret."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
+
+    status: Literal["ok"] = "ok"
+    database: bool | None = Field(None, description="Whether the database answers.")
+    extraction_degraded: bool | None = Field(None, description="Whether facts fail to be drawn.")
+    calls: dict[str, int] | None = Field(None, description="Adds, repeats, searches, errors by code.")
+    extraction: dict[str, int] | None = Field(None, description="What became of the requests' facts.")
+    embedding: ProviderHealth | None = None
+    language: ProviderHealth | None = None

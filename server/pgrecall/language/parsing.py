@@ -1,0 +1,90 @@
+"""Replies of the language model, taken strictly: what is not exactly of the form asked for is refused.
+
+Prose is not facts, and half a reply never becomes a memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from pgrecall.language.prompts import MAX_FACTS
+from pgrecall.language.protocol import MalformedReply
+from pgrecall.language.verbatim import holds, squeeze
+from pgrecall.memory import Fact
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
+_UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Controls and lone surrogates, which JSON escapes can smuggle in and Postgres does not store."""
+
+
+def parse_facts(reply: str, lines: Sequence[str]) -> list[Fact]:
+    """The facts of a reply {"facts": [{"fact": str, "lines": [int]}]}, or of that bare list.
+
+    Numbers of lines are 1-based in the reply and 0-based in Fact. Blank facts, repeated ones and those
+    with a name or number that their lines do not hold are left out; of the rest the first MAX_FACTS stay.
+    A fact that points at no line rests on all. Raises MalformedReply.
+    """
+    reply_json = _json(reply)
+    entries = reply_json.get("facts") if isinstance(reply_json, dict) else reply_json
+    if not isinstance(entries, list):
+        raise MalformedReply("no list of facts")
+    facts: dict[str, Fact] = {}
+    for content, numbers in [_entry(entry) for entry in entries]:
+        sources = tuple(sorted({number - 1 for number in numbers if 1 <= number <= len(lines)}))
+        fact = Fact(content, sources or tuple(range(len(lines))))
+        if content and holds([lines[source] for source in fact.sources], content):
+            facts.setdefault(content.casefold(), fact)
+    return list(facts.values())[:MAX_FACTS]
+
+
+def parse_recall_question(reply: str) -> str:
+    """The question of {"recall_question": str}. Raises MalformedReply."""
+    question = _question(reply)
+    if question is None:
+        raise MalformedReply("no recall question")
+    return question
+
+
+def parse_missing_question(reply: str) -> str | None:
+    """The question of {"recall_question": str or null}; None: nothing is missing. Raises MalformedReply."""
+    return _question(reply)
+
+
+def _question(reply: str) -> str | None:
+    reply_json = _json(reply)
+    if not isinstance(reply_json, dict) or "recall_question" not in reply_json:
+        raise MalformedReply("no recall question")
+    question = reply_json["recall_question"]
+    if question is None:
+        return None
+    if not isinstance(question, str) or not (cleaned := _clean(question)):
+        raise MalformedReply("the recall question is no text")
+    return cleaned
+
+
+def _entry(entry: object) -> tuple[str, list[int]]:
+    if not isinstance(entry, dict) or not isinstance(fact := entry.get("fact"), str):
+        raise MalformedReply("a fact is no text")
+    numbers = entry.get("lines")
+    if numbers is None:
+        return _clean(fact), []
+    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+        raise MalformedReply("the lines of a fact are no numbers")
+    return _clean(fact), numbers
+
+
+def _clean(text: str) -> str:
+    return squeeze(_UNSTORABLE.sub(" ", text))
+
+
+def _json(reply: str) -> object:
+    text = reply.strip()
+    if fenced := _FENCE.fullmatch(text):
+        text = fenced.group(1)
+    try:
+        parsed: object = json.loads(text)
+    except (ValueError, RecursionError):
+        raise MalformedReply("no JSON") from None
+    return parsed

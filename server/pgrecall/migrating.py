@@ -1,0 +1,106 @@
+"""Migrations: numbered, up and down, one migrator at a time. Files in migrations/versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from pgrecall import store
+from pgrecall.errors import StartRefused
+from pgrecall.models import VERSION_TABLE
+from pgrecall.queries import shipped
+
+LOCK = 0x70677265_63616C6C
+"""Key of the advisory lock: "pgrecall" in ASCII."""
+
+
+def config(connection: Connection | None = None) -> Config:
+    """Alembic's configuration, the same from a checkout and from the wheel."""
+    made = Config()
+    made.set_main_option("script_location", str(shipped("migrations")).replace("%", "%%"))
+    made.attributes["connection"] = connection
+    return made
+
+
+def head() -> str:
+    """The newest revision that this version of the server knows."""
+    revision = ScriptDirectory.from_config(config()).get_current_head()
+    assert revision is not None
+    return revision
+
+
+def revisions() -> set[str]:
+    """Every revision that this version of the server knows."""
+    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+
+
+def current(connection: Connection) -> str | None:
+    """The revision of the database, None where it was never migrated."""
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+@contextmanager
+def migrator(url: str, schema: str) -> Iterator[Connection]:
+    """A connection that alone may migrate, its search_path set, schema and extension in place.
+
+    Waits for another migrator. Raises StartRefused where a right is missing, with what to ask for.
+    """
+    with store.administration(url, schema) as connection:
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
+        connection.commit()
+        try:
+            prepare(connection, schema)
+            yield connection
+        finally:
+            connection.rollback()
+            connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": LOCK})
+            connection.commit()
+
+
+def prepare(connection: Connection, schema: str) -> None:
+    """Create the schema and the extension, each only where it is absent."""
+    for present, statement, what in (
+        (
+            text("SELECT 1 FROM pg_namespace WHERE nspname = :schema").bindparams(schema=schema),
+            f"CREATE SCHEMA {store.quoted(schema)}",
+            f"schema {schema}",
+        ),
+        (
+            text("SELECT 1 FROM pg_extension WHERE extname = 'vector'"),
+            "CREATE EXTENSION vector",
+            "extension vector",
+        ),
+    ):
+        if connection.execute(present).scalar():
+            continue
+        try:
+            connection.execute(text(statement))
+            connection.commit()
+        except Exception as error:
+            connection.rollback()
+            raise StartRefused(
+                f"The {what} is absent, and this role may not create it ({store.reason(error)}).",
+                f"Ask the administrator to run, in this database: {statement};",
+            ) from error
+    store.set_search_path(connection, schema)
+
+
+def upgrade(url: str, schema: str, revision: str = "head") -> str:
+    """Migrate up to `revision`; returns where the database stands then."""
+    with migrator(url, schema) as connection:
+        command.upgrade(config(connection), revision)
+        return current(connection) or "base"
+
+
+def downgrade(url: str, schema: str, revision: str) -> str:
+    """Migrate down to `revision` ("base": nothing is left but the extension)."""
+    with migrator(url, schema) as connection:
+        command.downgrade(config(connection), revision)
+        return current(connection) or "base"

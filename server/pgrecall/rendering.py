@@ -1,0 +1,63 @@
+"""The line a reader sees, and what is counted and compared of it. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from datetime import UTC, datetime
+
+TOKENS_A_MEMORY = 20
+"""What a reader's prompt adds around each line: number, brackets, line breaks."""
+
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f"
+    "\uff00-\uffef\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
+"""Han with its extensions, kana, hangul, bopomofo, their punctuation and full-width forms."""
+
+
+def line(occurred_at: datetime | None, speaker: str | None, content: str) -> str:
+    """`[2023-05-20 14:00] I: text`, in UTC; without brackets where undated, without speaker for a fact.
+
+    Content that begins with its speaker's label keeps that one.
+    """
+    said = content if not speaker or _is_labelled(content, speaker) else f"{speaker}: {content}"
+    return said if occurred_at is None else f"[{_minute(occurred_at)}] {said}"
+
+
+def _is_labelled(content: str, speaker: str) -> bool:
+    head = content.lstrip()
+    return head.startswith(speaker) and head[len(speaker) :].lstrip(" ").startswith((":", "："))
+
+
+def _minute(moment: datetime) -> str:
+    # Not strftime: on Linux its %Y writes the year 800 with three digits.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+
+
+def created_at(occurred_at: datetime | None) -> str | None:
+    """`2023-05-20T14:00:00Z`; with milliseconds where there are any."""
+    if occurred_at is None:
+        return None
+    moment = occurred_at.astimezone(UTC).replace(tzinfo=None)
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds") + "Z"
+
+
+def fold(rendered: str) -> str:
+    """`rendered` with case and white space folded: lines that fold alike repeat each other."""
+    return " ".join(rendered.casefold().split())
+
+
+def line_key(rendered: str) -> bytes:
+    """The first 16 bytes of SHA-256 of the folded line."""
+    return hashlib.sha256(fold(rendered).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def estimate_tokens(rendered: str) -> int:
+    """Tokens of one returned memory, estimated from above: one for each CJK character, one for 3 other
+    UTF-8 bytes, and 20 for the memory.
+    """
+    others = _CJK.sub("", rendered)
+    other_bytes = len(others.encode("utf-8", "surrogatepass"))
+    return len(rendered) - len(others) + math.ceil(other_bytes / 3) + TOKENS_A_MEMORY

@@ -1,0 +1,61 @@
+-- Stores one Add, all of it or nothing; returns whose request stands: (stored, body_digest).
+--
+-- A request that waited for its twin to commit sees the twin's digest: DO UPDATE returns the row, where DO
+-- NOTHING would return none; xmax = 0 on a row that this statement inserted. Everything after it draws from
+-- `request` WHERE stored, so a repeat touches nothing else. The owner's row is locked until the commit: the
+-- order of n is the order of commits.
+-- parameters: user_id text, original_user_id bytea, session_id text, original_session_id bytea,
+--   request_id text, original_request_id bytea, body_digest bytea, extraction text, extraction_reason text,
+--   message_ids uuid[], roles text[], speakers text[], contents text[], occurred_ats timestamptz[],
+--   dateds boolean[], line_keys bytea[], characters integer[], tokens integer[], embeddings halfvec[],
+--   message_count integer, fact_count integer, fact_ids uuid[], fact_contents text[],
+--   fact_sources text[], fact_line_keys bytea[], fact_characters integer[], fact_tokens integer[],
+--   fact_embeddings halfvec[], prompt_version smallint, language_model text
+WITH request AS (
+    INSERT INTO requests (user_id, request_id, original_id, session_id, body_digest,
+                          message_count, fact_count, extraction, extraction_reason)
+    VALUES (%(user_id)b::text, %(request_id)b::text, %(original_request_id)b::bytea, %(session_id)b::text,
+            %(body_digest)b::bytea, %(message_count)b::integer, %(fact_count)b::integer,
+            %(extraction)b::text, %(extraction_reason)b::text)
+    ON CONFLICT (user_id, request_id) DO UPDATE SET body_digest = requests.body_digest
+    RETURNING (xmax = 0) AS stored, body_digest
+), owner AS (
+    INSERT INTO users AS u (user_id, original_id, next_n)
+    SELECT %(user_id)b::text, %(original_user_id)b::bytea, %(message_count)b::integer + %(fact_count)b::integer
+    FROM request WHERE stored
+    ON CONFLICT (user_id) DO UPDATE SET next_n = u.next_n + excluded.next_n
+    RETURNING next_n - %(message_count)b::integer - %(fact_count)b::integer AS first_n
+), session AS (
+    INSERT INTO sessions AS s (user_id, session_id, original_id, next_turn_index)
+    SELECT %(user_id)b::text, %(session_id)b::text, %(original_session_id)b::bytea, %(message_count)b::integer
+    FROM owner
+    ON CONFLICT (user_id, session_id) DO UPDATE SET next_turn_index = s.next_turn_index + excluded.next_turn_index
+    RETURNING next_turn_index - %(message_count)b::integer AS first_turn
+), said AS (
+    INSERT INTO messages (user_id, n, id, turn_index, position, characters, tokens, dated, occurred_at,
+                          line_key, session_id, request_id, role, speaker, content, embedding)
+    SELECT %(user_id)b::text, owner.first_n + m.place - 1, m.id, session.first_turn + m.place - 1, m.place - 1,
+           m.characters, m.tokens, m.dated, m.occurred_at, m.line_key, %(session_id)b::text,
+           %(request_id)b::text, m.role, m.speaker, m.content, m.embedding
+    FROM owner, session,
+         unnest(%(message_ids)b::uuid[], %(roles)b::text[], %(speakers)b::text[], %(contents)b::text[],
+                %(occurred_ats)b::timestamptz[], %(dateds)b::boolean[], %(line_keys)b::bytea[],
+                %(characters)b::integer[], %(tokens)b::integer[], %(embeddings)b::halfvec[])
+         WITH ORDINALITY
+         AS m(id, role, speaker, content, occurred_at, dated, line_key, characters, tokens, embedding, place)
+), drawn AS (
+    -- fact_sources: one array literal of positions a fact; a fact bears the date of its first source.
+    INSERT INTO facts (user_id, n, id, turn_index, position, characters, tokens, prompt_version, occurred_at,
+                       line_key, session_id, request_id, language_model, content, source_ns, embedding)
+    SELECT %(user_id)b::text, owner.first_n + %(message_count)b::integer + f.place - 1, f.id,
+           session.first_turn + (f.sources::integer[])[1], f.place - 1, f.characters, f.tokens,
+           %(prompt_version)b::smallint, (%(occurred_ats)b::timestamptz[])[(f.sources::integer[])[1] + 1],
+           f.line_key, %(session_id)b::text, %(request_id)b::text, %(language_model)b::text, f.content,
+           ARRAY(SELECT owner.first_n + s FROM unnest(f.sources::integer[]) AS s), f.embedding
+    FROM owner, session,
+         unnest(%(fact_ids)b::uuid[], %(fact_contents)b::text[], %(fact_sources)b::text[],
+                %(fact_line_keys)b::bytea[], %(fact_characters)b::integer[], %(fact_tokens)b::integer[],
+                %(fact_embeddings)b::halfvec[])
+         WITH ORDINALITY AS f(id, content, sources, line_key, characters, tokens, embedding, place)
+)
+SELECT stored, body_digest FROM request

@@ -1,0 +1,7 @@
+-- Where pgvector lives, and the numbers of its half-precision type.
+-- parameters:
+SELECT n.nspname, t.oid, t.typarray
+FROM pg_extension AS e
+JOIN pg_namespace AS n ON n.oid = e.extnamespace
+JOIN pg_type AS t ON t.typnamespace = n.oid AND t.typname = 'halfvec'
+WHERE e.extname = 'vector'

@@ -1,0 +1,7 @@
+-- Goes ahead of every hot statement in its pipeline: local to that one implicit transaction, so nothing is
+-- left on the connection, also behind a pooler in transaction mode. The user is set for row-level security.
+-- parameters: user_id text, search_path text, statement_timeout text
+SELECT set_config('pgrecall.user_id', %(user_id)b::text, true),
+       set_config('search_path', %(search_path)b::text, true),
+       set_config('statement_timeout', %(statement_timeout)b::text, true),
+       set_config('jit', 'off', true)
