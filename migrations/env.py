@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from alembic import context
+from sqlalchemy import Connection
+
 from pgrecall import migrating
 from pgrecall.models import VERSION_TABLE, Base
-from sqlalchemy import Connection
 
 
 def run(connection: Connection) -> None:

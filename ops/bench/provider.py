@@ -47,7 +47,8 @@ class Fault:
 
 
 class StandIn:
-    """`calls`, `most_at_once` and `bodies` (the last 1,000) are kept by endpoint."""
+    """`calls`, `most_at_once` and `bodies` (the last 1,000) are kept by endpoint; `keys` are the
+    Authorization headers seen."""
 
     def __init__(self) -> None:
         self.calls: Counter[Endpoint] = Counter()
@@ -56,6 +57,7 @@ class StandIn:
             "embeddings": deque(maxlen=1000),
             "chat": deque(maxlen=1000),
         }
+        self.keys: set[str | None] = set()
         self.base_url = ""
         self._draw: replies.Draw = replies.note_each
         self._faults: dict[Endpoint, list[Fault]] = {"embeddings": [], "chat": []}
@@ -83,12 +85,16 @@ class StandIn:
         self._faults[endpoint].append(Fault(how, times, seconds, status, retry_after, content))
 
     def behave(self) -> None:
-        """Forget all faults and all that was counted."""
+        """Forget all faults and all that was counted, once no call is under way (2 s at most)."""
+        end = time.monotonic() + 2
+        while self._at_once.total() and time.monotonic() < end:
+            time.sleep(0.005)
         for endpoint in PATHS.values():
             self._faults[endpoint].clear()
             self.bodies[endpoint].clear()
         self.calls.clear()
         self.most_at_once.clear()
+        self.keys.clear()
 
     def __enter__(self) -> Self:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -113,31 +119,38 @@ class StandIn:
         body = await request.json()
         self.calls[endpoint] += 1
         self.bodies[endpoint].append(body)
+        self.keys.add(request.headers.get("authorization"))
         self._at_once[endpoint] += 1
         self.most_at_once[endpoint] = max(self.most_at_once[endpoint], self._at_once[endpoint])
         try:
-            await self._answer(endpoint, body, request, send)
+            response = await self._answer(endpoint, body, request, send)
         finally:
+            # Before the last byte goes out: the caller may be back before this line would run after it.
             self._at_once[endpoint] -= 1
+        if response is not None:
+            await response(scope, receive, send)
 
-    async def _answer(self, endpoint: Endpoint, body: dict[str, Any], request: Request, send: Send) -> None:
+    async def _answer(
+        self, endpoint: Endpoint, body: dict[str, Any], request: Request, send: Send
+    ) -> Response | None:
+        """The response; None when the connection was broken off instead."""
         fault = self._next_fault(endpoint)
         how = fault.how if fault else ""
         if fault and how == "slow":
-            await asyncio.sleep(fault.seconds)
+            await self._wait(fault.seconds, request)
         if how in {"hang", "trickle", "reset"}:
             await self._break_off(how, request, send)
-        elif fault and how == "status":
+            return None
+        if fault and how == "status":
             headers = {"retry-after": fault.retry_after} if fault.retry_after is not None else {}
-            await _send(request, send, '{"error": {"message": "as ordered"}}', fault.status, headers)
-        elif how == "malformed_json":
-            await _send(request, send, '{"data": [')
-        elif fault and how == "content":
-            await _send(request, send, json.dumps(replies.completion(fault.content)))
-        else:
-            right = replies.embeddings(body) if endpoint == "embeddings" else replies.chat(body, self._draw)
-            spoil = replies.SPOILED[endpoint].get(how)
-            await _send(request, send, json.dumps(spoil(right) if spoil else right))
+            return _json('{"error": {"message": "as ordered"}}', fault.status, headers)
+        if how == "malformed_json":
+            return _json('{"data": [')
+        if fault and how == "content":
+            return _json(json.dumps(replies.completion(fault.content)))
+        right = replies.embeddings(body) if endpoint == "embeddings" else replies.chat(body, self._draw)
+        spoil = replies.SPOILED[endpoint].get(how)
+        return _json(json.dumps(spoil(right) if spoil else right))
 
     def _next_fault(self, endpoint: Endpoint) -> Fault | None:
         for fault in self._faults[endpoint]:
@@ -154,17 +167,22 @@ class StandIn:
             headers = [(b"content-type", b"application/json"), (b"content-length", b"100000")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": b" ", "more_body": True})
-        while how != "reset" and not self._stopping and not await request.is_disconnected():
-            await asyncio.sleep(0.1)
+        while how != "reset" and await self._wait(0.1, request):
             if how == "trickle":
                 await send({"type": "http.response.body", "body": b" ", "more_body": True})
 
+    async def _wait(self, seconds: float, request: Request) -> bool:
+        """Whether the caller is still there after so long; not longer than it is."""
+        end = time.monotonic() + seconds
+        while not self._stopping and not await request.is_disconnected():
+            if (left := end - time.monotonic()) <= 0:
+                return True
+            await asyncio.sleep(min(left, 0.02))
+        return False
 
-async def _send(
-    request: Request, send: Send, content: str, status: int = 200, headers: dict[str, str] | None = None
-) -> None:
-    response = Response(content, status, headers, "application/json")
-    await response(request.scope, request.receive, send)
+
+def _json(content: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(content, status, headers, "application/json")
 
 
 def _config(provider: StandIn, port: int = 0) -> uvicorn.Config:

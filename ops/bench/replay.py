@@ -14,7 +14,6 @@ from typing import Annotated
 
 import httpx2
 import typer
-from pgrecall.smoke.caller import secret_headers
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -22,6 +21,7 @@ from ops.bench.dataset import Conversation, DatasetError, load
 from ops.bench.run import Outcome, Run, differences, scored
 from ops.bench.scoring import by_category, coverage
 from ops.bench.tables import coverage_tables, failure_lines, phase_table
+from pgrecall.smoke.caller import secret_headers
 
 TIMEOUT = 110.0
 """Seconds a call may take: a proxy cuts at 100."""

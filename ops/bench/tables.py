@@ -31,8 +31,8 @@ def coverage_tables(overall: Coverage, categories: Mapping[int, Coverage]) -> It
 def phase_table(phases: Mapping[str, Phase]) -> Table:
     """A row per kind of call: how many were answered, how fast, how often it took another attempt."""
     table = Table(title="calls", title_justify="left")
-    table.add_column("call")
-    for heading in ("answered", "p50 ms", "p95 ms", "per second", "seconds", "retries", "errors"):
+    table.add_column("call", no_wrap=True)
+    for heading in ("answered", "p50 ms", "p95 ms", "per s", "seconds", "retries", "errors"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, phase in phases.items():
         answered = len(phase.latencies)

@@ -14,7 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgrecall import __version__
 from pgrecall.access import Access, configured
 from pgrecall.adding import Adding
+from pgrecall.embedding.fastembed import MODEL as FASTEMBED_MODEL
 from pgrecall.embedding.fastembed import FastEmbedEmbedder
+from pgrecall.embedding.openai import MODEL as OPENAI_MODEL
 from pgrecall.embedding.openai import OpenAIEmbedder
 from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.static import StaticEmbedder
@@ -123,12 +125,10 @@ def make_embedder(settings: Settings, tally: ProviderTally | None = None) -> Emb
         case "static":
             return StaticEmbedder()
         case "fastembed":
-            named = {"model": settings.embed_model} if settings.embed_model else {}
-            return FastEmbedEmbedder(**named, tally=tally)
+            return FastEmbedEmbedder(settings.embed_model or FASTEMBED_MODEL, tally=tally)
         case "openai":
-            named = {"model": settings.embed_model} if settings.embed_model else {}
             return OpenAIEmbedder(
-                **named,
+                model=settings.embed_model or OPENAI_MODEL,
                 api_key=revealed(settings.embed_api_key),
                 base_url=settings.embed_base_url,
                 dimensions=settings.embed_dimensions,

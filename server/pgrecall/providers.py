@@ -28,8 +28,10 @@ LONGEST_WAIT = 20.0
 PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
 """Statuses that the same call may outlive, so that a retry makes sense."""
 
-# At debug level the client logs whole request bodies, which is what users said.
+# At debug level the client logs whole request bodies, which is what users said; at info level its
+# transport logs every URL, which may hold a password.
 logging.getLogger("openai").setLevel(logging.INFO)
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class ProviderFailure(Exception):
@@ -88,6 +90,7 @@ class Provider:
 
     async def post(self, path: str, body: Mapping[str, object], deadline: Deadline) -> object:
         """The reply's JSON. Raises ProviderFailure, DeadlineExceeded."""
+        deadline.clip(0)  # with no time left, no connection is begun
         async with deadline.enforced(), self._slots:
             for attempt in range(self._retries + 1):
                 try:

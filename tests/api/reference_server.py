@@ -106,8 +106,12 @@ class Reference:
     def search(self, call: dict[str, Any]) -> dict[str, Any]:
         log = self.log_of(self.require_id(call, "user_id"))
         words = set(str(call.get("query")).casefold().replace("?", "").split())
-        ranked = sorted(log, key=lambda memory: -len(words & set(memory["content"].casefold().split())))
-        return {"data": ranked[: limit(call.get("top_k"))]}
+
+        def place(memory: dict[str, Any]) -> tuple[int, str, str]:
+            shared = words & set(memory["content"].casefold().split())
+            return -len(shared), memory.get("created_at", ""), memory["content"]
+
+        return {"data": sorted(log, key=place)[: limit(call.get("top_k"))]}
 
     def log_of(self, user_id: str) -> list[dict[str, Any]]:
         return self.memories.get(user_id, [])
@@ -154,7 +158,7 @@ def limit(top_k: object) -> int:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body in one segment: apart, each answer waits 40 ms for an ACK
+    disable_nagle_algorithm = True  # else each answer of several segments waits 40 ms for an ACK
     reference: ClassVar[Reference]
 
     def do_GET(self) -> None:
@@ -170,6 +174,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(payload)))
+        if status in (429, 503):
+            self.send_header("retry-after", "0")
         self.end_headers()
         self.wfile.write(payload)
 

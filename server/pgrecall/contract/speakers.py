@@ -13,7 +13,7 @@ LONGEST_CJK_LABEL = 8
 MOST_WORDS = 4
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-_CJK_SENTENCE = re.compile(r"[我你您他她它们們咱的了是说說吗嗎呢吧这這那哪么麼]")
+_CJK_SENTENCE = re.compile(r"[第我你您他她它们們咱的了是说說吗嗎呢吧这這那哪么麼]")
 """Characters of sentences, hardly ever of names."""
 _NUMBERED = re.compile(r"\s*\d+$|\s[a-z]$")
 _PARTICLE_WORDS = "al and bin da de del den der di dos du e el la le of the van von y zu"
@@ -23,11 +23,12 @@ _HEADING_WORDS = """
     context correction date deadline details edit error errors example examples exercise fact facts fix
     from ftp fwd fw fyi goal goals good hello hi hint hmm however http https idea ideas important info
     ingredients input instructions issue issues keywords link links list location mailto menu names nb no
-    note notes ok okay one option options output ps part places plan plans please problem
-   problems pros pps q question questions re reason reasons recap recipe remember reminder result results
+    note notes ok okay one option options output ps part places plan plans please problem problems
+    pros pps q question questions re reason reasons recap recipe remember reminder result results
     rule rules section so solution spoiler stay step steps subject summary task tasks tbd tel thanks then
     things thought time times tip tips title tldr to today todo tomorrow topic topics translation
-    update updates url urls warning weather what when where who why how www yes yesterday
+    breakfast lunch dinner morning afternoon evening dear hey monday tuesday wednesday thursday friday
+    saturday sunday update updates url urls warning weather what when where who why how www yes yesterday
 """
 _CJK_HEADING_WORDS = """
     注 注意 备注 備註 附注 附言 问 問 答 问题 問題 答案 回答 例 例如 比如 例子 示例 时间 時間 日期 地点 地點

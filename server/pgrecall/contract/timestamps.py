@@ -21,10 +21,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _LONGEST_TEXT = 100
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ZONES = {"z": 0, "utc": 0, "gmt": 0, "ut": 0} | {"est": -5, "edt": -4, "cst": -6, "cdt": -5} | {
-    "mst": -7, "mdt": -6, "pst": -8, "pdt": -7
-}  # fmt: skip
-"""Hours from UTC; the zones of RFC 2822. Spelt out here because strptime's depend on the locale."""
+_ZONES = {"z": 0, "ut": 0, "utc": 0, "gmt": 0} | {"est": -5, "cst": -6, "mst": -7, "pst": -8}
+_ZONES |= {"edt": -4, "cdt": -5, "mdt": -6, "pdt": -7}
+"""Hours from UTC; the zones of RFC 2822. These and the months are spelt out: strptime takes the locale's."""
 
 _NUMBER = re.compile(r"\+?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 _COMPACT = re.compile(r"((?:19|20|21)\d\d)(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?", re.ASCII)

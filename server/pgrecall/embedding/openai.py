@@ -72,12 +72,12 @@ class OpenAIEmbedder:
 
         # No more workers than calls at once, so that a search waits for a few calls of a large Add
         # and not for all of them.
-        workers = [asyncio.create_task(work(starts)) for _ in range(self._concurrency)]
         try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._concurrency):
+                    group.create_task(work(starts))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
         return rows
 
     async def close(self) -> None:

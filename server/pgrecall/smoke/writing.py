@@ -143,18 +143,15 @@ def year_9999(caller: Caller) -> None:
 
 def refusals(caller: Caller) -> None:
     hint = secrets.token_hex(8)
-    good: dict[str, object] = {
-        "request_id": fresh(),
-        "user_id": fresh(),
-        "session_id": "s",
-        "messages": [message(hint)],
-    }
-    broken = [(good | {name: wrong}, name) for name in good for wrong in ({"hint": hint}, None)]
-    broken += [({key: good[key] for key in good if key != name}, name) for name in good]
-    broken += [(good | {name: ""}, name) for name in ("request_id", "user_id", "session_id")]
-    broken += [(good | {"messages": []}, "messages")]
-    for body, name in broken:
+    good: dict[str, object] = {"request_id": fresh(), "user_id": fresh(), "session_id": "s"}
+    broken = [(name, good | {name: wrong}) for name in good for wrong in ({"hint": hint}, 7, "", None)]
+    good |= {"messages": [message(hint)]}
+    broken = [(name, good | ids) for name, ids in broken]
+    broken += [(name, {key: good[key] for key in good if key != name}) for name in good]
+    broken += [("messages", good | {"messages": []}), ("messages", good | {"messages": None})]
+    for name, body in broken:
         response = caller.post("/add", body)
+        expect(response.status_code == 422, f"{response.status_code} instead of 422 where {name} is wrong")
         detail = expect_reason(answered(response, 422))
         expect(name in json.dumps(detail), f"the reason does not name {name}")
         expect(hint not in response.text, f"the answer about {name} echoes what was sent")
