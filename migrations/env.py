@@ -15,6 +15,9 @@ def run(connection: Connection) -> None:
         connection=connection,
         target_metadata=Base.metadata,
         version_table=VERSION_TABLE,
+        # Named, for another pgrecall may live in a schema behind on the search_path.
+        version_table_schema=connection.dialect.default_schema_name,
+        include_name=lambda name, kind, parents: name != VERSION_TABLE,
         transaction_per_migration=True,
         compare_server_default=True,
     )

@@ -59,6 +59,7 @@ def filled(url: str, sizes: list[int], facts: int) -> Iterator[psycopg.Connectio
     try:
         connection.execute(f"SET search_path = {SCHEMA}, public")
         connection.execute("SET jit = off")
+        connection.execute("SET plan_cache_mode = force_generic_plan")  # as sql/preamble.sql does
         register_vector(connection)
         add = query("add").text
         for number in track(range(max(sizes) // 20), "filling", transient=True):

@@ -42,7 +42,8 @@ def revisions() -> set[str]:
 
 def current(connection: Connection) -> str | None:
     """The revision of the database, None where it was never migrated."""
-    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    options = {"version_table": VERSION_TABLE, "version_table_schema": connection.dialect.default_schema_name}
+    context = MigrationContext.configure(connection, opts=options)
     return context.get_current_revision()
 
 
