@@ -51,7 +51,9 @@ def serving(database_url: str, **overrides: Any) -> Iterator[httpx2.Client]:
     assert not thread.is_alive(), "the server did not stop"
 
 
-def add_body(user: str, *contents: Any, request: str | None = None, session: str = "s", **more: Any) -> dict[str, Any]:
+def add_body(
+    user: str, *contents: Any, request: str | None = None, session: str = "s", **more: Any
+) -> dict[str, Any]:
     """An Add of user messages a minute apart from 2023-05-20 14:00."""
     start = 1684591200000
     return {

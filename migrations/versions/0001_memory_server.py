@@ -25,7 +25,8 @@ ORDER BY user_id, sort_at, session_id, turn_index
 FACT_LOG = """
 CREATE VIEW fact_log WITH (security_invoker = true) AS
 SELECT f.user_id, f.session_id, f.occurred_at, f.content,
-       (SELECT string_agg(m.speaker || ': ' || m.content, E'\\n' ORDER BY m.n)
+       (SELECT string_agg(CASE WHEN starts_with(m.content, m.speaker || ':') THEN m.content
+                               ELSE m.speaker || ': ' || m.content END, E'\\n' ORDER BY m.n)
         FROM messages AS m WHERE m.user_id = f.user_id AND m.n = ANY (f.source_ns)) AS rests_on,
        f.language_model, f.prompt_version, f.n, f.id
 FROM facts AS f

@@ -95,9 +95,11 @@ class HealthResponse(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
 
     status: Literal["ok"] = "ok"
-    database: bool | None = Field(None, description="Whether the database answers.")
-    extraction_degraded: bool | None = Field(None, description="Whether facts fail to be drawn.")
+    database: Literal["ok", "unavailable"] | None = Field(None, description="Whether the database answers.")
+    stored: dict[str, int] | None = Field(None, description="Users and memories in the database.")
     calls: dict[str, int] | None = Field(None, description="Adds, repeats, searches, errors by code.")
     extraction: dict[str, int] | None = Field(None, description="What became of the requests' facts.")
-    embedding: ProviderHealth | None = None
-    language: ProviderHealth | None = None
+    extraction_degraded: bool | None = Field(None, description="Whether the last call for facts failed.")
+    providers: dict[str, ProviderHealth] | None = Field(
+        None, description="`embedding` and `language_model`: how their calls ended in this process."
+    )
