@@ -12,11 +12,13 @@
 -- 4. taken: what repeats a line already taken is skipped; a memory's own second coming is such a repeat.
 -- 5. kept: up to `memories`, or before the first that no longer fits a budget; the first always.
 -- 6. messages first, facts after (unless raw_first is off), each by rank.
--- Ties: occurred_at, turn_index, kind, position; id last, so that the same log under other ids comes back alike.
+-- Ties: occurred_at, turn_index (the newest: the later first), kind, position; id last, so that the same log under
+--    other ids comes back alike.
 -- parameters: user_id text, query halfvec, second halfvec, hits integer, radius integer, memories integer,
 --   characters bigint, tokens bigint, raw_first boolean
 WITH scored AS (
     SELECT n, 0 AS kind, id, session_id, sort_at, turn_index, position, line_key, characters, tokens,
+           CASE WHEN %(query)b::halfvec IS NULL THEN -turn_index ELSE turn_index END AS turn_rank,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(extract(epoch FROM occurred_at)::float8, -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
@@ -24,6 +26,7 @@ WITH scored AS (
     FROM messages WHERE user_id = %(user_id)b::text
     UNION ALL
     SELECT n, 1, id, session_id, sort_at, turn_index, position, line_key, characters, tokens,
+           CASE WHEN %(query)b::halfvec IS NULL THEN -turn_index ELSE turn_index END AS turn_rank,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(extract(epoch FROM occurred_at)::float8, -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
@@ -31,11 +34,11 @@ WITH scored AS (
     FROM facts WHERE user_id = %(user_id)b::text
 ), best AS MATERIALIZED (
     SELECT * FROM scored
-    ORDER BY distance, sort_at, turn_index, kind, position, id
+    ORDER BY distance, sort_at, turn_rank, kind, position, id
     LIMIT %(hits)b::integer
 ), hits AS MATERIALIZED (
     SELECT * FROM (
-        SELECT *, row_number() OVER (ORDER BY distance, sort_at, turn_index, kind, position, id) AS hit FROM best
+        SELECT *, row_number() OVER (ORDER BY distance, sort_at, turn_rank, kind, position, id) AS hit FROM best
     ) AS ranked
     WHERE hit <= %(memories)b::integer + (SELECT count(*) - count(DISTINCT line_key) FROM best)
 ), walk AS (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from pgrecall.errors import DeadlineExceeded, LanguageRefused, LanguageUnavailab
 from pgrecall.language.extraction import extract
 from pgrecall.language.prompts import PROMPT_VERSION
 from pgrecall.language.protocol import LanguageModel
-from pgrecall.memory import DIMENSIONS, Addition, Extraction, Fact, Vectors
+from pgrecall.memory import DIMENSIONS, Addition, Extraction, Fact, Message, Vectors
 from pgrecall.rendering import line
 from pgrecall.store import Store
 from pgrecall.tally import Tally
@@ -93,7 +94,7 @@ class Adding:
 
     async def _prepare(self, call: AddCall, deadline: Deadline) -> Addition:
         lines = [line(m.occurred_at, m.speaker, m.content) for m in call.messages]
-        vectors, outcome = await side_by_side(self._embed(lines, deadline), self._extract(lines, deadline))
+        vectors, outcome = await side_by_side(self._embed(lines, deadline), self._extract(call, lines, deadline))
         fact_lines = [line(call.messages[f.sources[0]].occurred_at, None, f.content) for f in outcome.facts]
         return Addition(
             user_id=call.user_id,
@@ -115,12 +116,12 @@ class Adding:
             return np.zeros((0, DIMENSIONS), np.float32)
         return await embed_texts(self._embedder, texts, deadline)
 
-    async def _extract(self, lines: list[str], deadline: Deadline) -> Outcome:
+    async def _extract(self, call: AddCall, lines: list[str], deadline: Deadline) -> Outcome:
         if self._model is None or not lines:
             return Outcome((), Extraction.OFF)
         until = Deadline(deadline.seconds * (1 - RESERVE), deadline.start)
         try:
-            facts = await extract(self._model, lines, until, self._fact_tokens)
+            facts = await extract(self._model, lines, until, self._fact_tokens, owner=owner(call.messages))
         except LanguageRefused as refusal:
             return Outcome((), Extraction.REFUSED, refusal.reason)
         except (LanguageUnavailable, DeadlineExceeded) as failure:
@@ -128,3 +129,9 @@ class Adding:
                 raise
             return Outcome((), Extraction.FAILED, failure.reason)
         return Outcome(tuple(facts), Extraction.DONE)
+
+
+def owner(messages: Sequence[Message]) -> str | None:
+    """The name that the owner's lines bear; None where that is "I", or several speak under that role."""
+    names = {message.speaker for message in messages if message.role.casefold() == "user"}
+    return names.pop() if len(names) == 1 and "I" not in names else None

@@ -16,12 +16,9 @@ from pgrecall.access import Access, configured
 from pgrecall.adding import Adding
 from pgrecall.embedding.fastembed import MODEL as FASTEMBED_MODEL
 from pgrecall.embedding.fastembed import FastEmbedEmbedder
-from pgrecall.embedding.openai import MODEL as OPENAI_MODEL
-from pgrecall.embedding.openai import OpenAIEmbedder
 from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.static import StaticEmbedder
 from pgrecall.errors import PgrecallError
-from pgrecall.language.openai import OpenAILanguageModel
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.memory import Caps
 from pgrecall.routes import Services, answer, failed, router
@@ -127,8 +124,11 @@ def make_embedder(settings: Settings, tally: ProviderTally | None = None) -> Emb
         case "fastembed":
             return FastEmbedEmbedder(settings.embed_model or FASTEMBED_MODEL, tally=tally)
         case "openai":
+            # Not above, here and below: the client takes a second to import, a third of a start without it.
+            from pgrecall.embedding.openai import MODEL, OpenAIEmbedder
+
             return OpenAIEmbedder(
-                model=settings.embed_model or OPENAI_MODEL,
+                model=settings.embed_model or MODEL,
                 api_key=revealed(settings.embed_api_key),
                 base_url=settings.embed_base_url,
                 dimensions=settings.embed_dimensions,
@@ -145,6 +145,8 @@ def make_language_model(settings: Settings, tally: ProviderTally | None = None) 
     """The language model, None in mode off. Raises StartRefused."""
     if settings.llm_mode == "off":
         return None
+    from pgrecall.language.openai import OpenAILanguageModel
+
     return OpenAILanguageModel(
         api_key=revealed(settings.llm_api_key),
         base_url=settings.llm_base_url,

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from fastapi import FastAPI
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from pgrecall import __version__, migrating, readiness, serving, smoke, store
+from pgrecall import __version__, checking, migrating, readiness, serving, smoke, store
 from pgrecall.app import create_app, make_embedder, make_language_model
 from pgrecall.embedded import EmbeddedPostgres
-from pgrecall.environment import load
+from pgrecall.environment import load, variable
 from pgrecall.errors import StartRefused
-from pgrecall.settings import PREFIX, Settings, revealed
+from pgrecall.settings import Settings, revealed, shown
 
 app = typer.Typer(
     name="pgrecall",
@@ -29,6 +29,8 @@ app = typer.Typer(
 )
 console = Console(highlight=False)
 complaints = Console(stderr=True, highlight=False)
+PIPED = 160
+"""Columns of the settings when nobody's terminal bounds them."""
 
 
 def main() -> None:
@@ -36,8 +38,7 @@ def main() -> None:
     try:
         app()
     except StartRefused as refusal:
-        complaints.print(f"[bold red]✗[/] {refusal.reason}", markup=True, soft_wrap=True)
-        complaints.print(f"  {refusal.remedy}", soft_wrap=True)
+        complaints.print(serving.complaint(refusal), soft_wrap=True)
         sys.exit(1)
 
 
@@ -45,8 +46,12 @@ def settled(**overrides: Any) -> Settings:
     """The settings; says what was ignored."""
     settings, notes = load({name: value for name, value in overrides.items() if value is not None})
     for note in notes:
-        complaints.print(f"[yellow]![/] {note}", soft_wrap=True)
+        warn(note)
     return settings
+
+
+def warn(line: str) -> None:
+    complaints.print(Text.assemble(("! ", "yellow"), line), soft_wrap=True)
 
 
 @contextmanager
@@ -75,13 +80,13 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Server processes.")] = None,
 ) -> None:
     """Serve; without PGRECALL_DATABASE_URL on the embedded Postgres."""
-    # uvicorn raises the signal again when it has shut down: the embedded Postgres must still be stopped.
+    # Also after uvicorn has shut down, when it raises the signal again: the embedded Postgres must be stopped.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     settings = settled(host=host, port=port, workers=workers)
     create_app(settings, "")  # an open door is refused before anything starts
-    with running(settings) as (url, embedded):
+    with serving.listen(settings.host, settings.port) as listener, running(settings) as (url, embedded):
         prepare(settings, url, embedded is not None)
-        serving.run(settings, url, embedded, console)
+        serving.run(settings, url, embedded, listener, console)
 
 
 def prepare(settings: Settings, url: str, embedded: bool) -> None:
@@ -96,18 +101,9 @@ def prepare(settings: Settings, url: str, embedded: bool) -> None:
         findings = readiness.inspect(connection, identity)
         for finding in findings:
             if finding.level == "warning":
-                complaints.print(f"[yellow]![/] {finding.name}: {finding.detail}", soft_wrap=True)
+                warn(f"{finding.name}: {finding.detail}")
         readiness.require(findings)
         readiness.record_identity(connection, identity)
-
-
-def worker() -> FastAPI:
-    """What each server process of several runs; the first one has put the database's URL in place."""
-    settings = settled()
-    url = revealed(settings.database_url)
-    assert url is not None
-    serving.stop_with_parent()
-    return create_app(settings, url)
 
 
 @app.command()
@@ -117,34 +113,35 @@ def migrate(
 ) -> None:
     """Bring the database to the newest schema (or, with --to, back)."""
     settings = settled()
+    if to not in {"base", "head", *migrating.revisions()}:
+        known = ", ".join(sorted(migrating.revisions()))
+        raise StartRefused("--to names no revision.", f"Known are base, {known} and head.")
+    if to == "base" and not yes:
+        typer.confirm("This drops every memory. Go on?", abort=True)
     with running(settings) as (database_url, _):
         url = revealed(settings.migration_url) or database_url
         store.wait_for(url, settings.database_wait).close()
-        if to == "base" and not yes:
-            typer.confirm("This drops every memory. Go on?", abort=True)
-        if to == "head" or to == migrating.head():
-            revision = migrating.upgrade(url, settings.database_schema, to)
-        else:
-            revision = migrating.downgrade(url, settings.database_schema, to)
-    console.print(f"[green]✓[/] Schema {settings.database_schema} is at {revision}.")
+        move = migrating.upgrade if to in ("head", migrating.head()) else migrating.downgrade
+        revision = move(url, settings.database_schema, to)
+    console.print(Text.assemble(("✓", "green"), f" Schema {settings.database_schema} is at {revision}."))
 
 
 @app.command()
 def check() -> None:
     """Look at everything a server needs; say what to do about what is amiss."""
     settings = settled()
-    embedder = make_embedder(settings)
-    with (
-        running(settings) as (url, _),
-        store.administration(url, settings.database_schema, settings.database_wait) as connection,
-    ):
-        findings = readiness.inspect(connection, embedder.identity)
-    findings += serving.providers(settings)
-    table = Table("", "what", "finding", "what to do", title="pgrecall check", title_justify="left")
-    signs = {"ok": "[green]✓[/]", "warning": "[yellow]![/]", "failed": "[red]✗[/]"}
-    for finding in findings:
-        table.add_row(signs[finding.level], finding.name, finding.detail, finding.remedy)
-    console.print(table)
+    findings: list[readiness.Finding] = []
+    try:
+        identity = make_embedder(settings).identity
+        with (
+            running(settings) as (url, _),
+            store.administration(url, settings.database_schema) as connection,
+        ):
+            findings += readiness.inspect(connection, identity)
+        findings += checking.providers(settings)
+    except StartRefused as refusal:
+        findings.append(readiness.Finding("start", "failed", refusal.reason, refusal.remedy))
+    console.print(checking.table(findings))
     if any(finding.level == "failed" for finding in findings):
         raise typer.Exit(1)
 
@@ -162,16 +159,24 @@ def smoke_command(
 
 
 @app.command("settings")
-def settings_command() -> None:
+def settings_command(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Names, defaults and what they are.")] = False,
+) -> None:
     """Print every setting, its value and what it is for; secrets are masked."""
+    if markdown:
+        console.print(checking.markdown(), soft_wrap=True, markup=False)
+        return
     settings = settled()
-    table = Table("setting", "value", "what it is", title="pgrecall settings", title_justify="left")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold", style="dim")
     for name, field in Settings.model_fields.items():
         value = getattr(settings, name)
-        shown = "" if value is None else str(value)  # a SecretStr prints as stars
         style = "bold" if value != field.default else ""
-        table.add_row(PREFIX + name.upper(), f"[{style}]{shown}[/]" if style else shown, field.description)
-    console.print(table)
+        grid.add_row(variable(name), Text(shown(settings, name), style), Text(field.description or ""))
+    # Piped, a setting is a line: for grep.
+    (console if console.is_terminal else Console(highlight=False, width=PIPED)).print(grid)
 
 
 @app.command()

@@ -10,11 +10,17 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
 from pgrecall import store
 from pgrecall.errors import StartRefused
 from pgrecall.models import VERSION_TABLE
 from pgrecall.queries import shipped
+
+EXTENSION_SCHEMA = (
+    "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
+    " WHERE e.extname = 'vector'"
+)
 
 LOCK = 0x70677265_63616C6C
 """Key of the advisory lock: "pgrecall" in ASCII."""
@@ -51,7 +57,8 @@ def current(connection: Connection) -> str | None:
 def migrator(url: str, schema: str) -> Iterator[Connection]:
     """A connection that alone may migrate, its search_path set, schema and extension in place.
 
-    Waits for another migrator. Raises StartRefused where a right is missing, with what to ask for.
+    Waits for another migrator. Raises StartRefused where a right is missing, with what to ask for, and where
+    Postgres fails a migration.
     """
     with store.administration(url, schema) as connection:
         connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
@@ -59,6 +66,11 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
         try:
             prepare(connection, schema)
             yield connection
+        except DBAPIError as error:
+            raise StartRefused(
+                f"The migration failed, and this step of it left nothing behind: {store.reason(error)}.",
+                "Run it again: pgrecall migrate. Where it waited for a lock, when nothing holds that any more.",
+            ) from error
         finally:
             connection.rollback()
             connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": LOCK})
@@ -66,11 +78,12 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
 
 
 def prepare(connection: Connection, schema: str) -> None:
-    """Create the schema and the extension, each only where it is absent."""
+    """Create the schema and the extension, each only where it is absent; see that this role may use them."""
+    role = connection.execute(text("SELECT quote_ident(current_user)")).scalar_one()
     for present, statement, what in (
         (
             text("SELECT 1 FROM pg_namespace WHERE nspname = :schema").bindparams(schema=schema),
-            f"CREATE SCHEMA {store.quoted(schema)}",
+            f"CREATE SCHEMA {store.quoted(schema)} AUTHORIZATION {role}",
             f"schema {schema}",
         ),
         (
@@ -82,15 +95,32 @@ def prepare(connection: Connection, schema: str) -> None:
         if connection.execute(present).scalar():
             continue
         try:
-            connection.execute(text(statement))
+            connection.exec_driver_sql(statement.replace("%", "%%"))
             connection.commit()
-        except Exception as error:
+        except DBAPIError as error:
             connection.rollback()
             raise StartRefused(
                 f"The {what} is absent, and this role may not create it ({store.reason(error)}).",
                 f"Ask the administrator to run, in this database: {statement};",
             ) from error
     store.set_search_path(connection, schema)
+    _check_rights(connection, schema, role)
+
+
+def _check_rights(connection: Connection, schema: str, role: str) -> None:
+    """Without USAGE Postgres finds nothing in a schema, and says no more than that it does not exist."""
+    wanted = [(connection.execute(text(EXTENSION_SCHEMA)).scalar_one(), "USAGE"), (schema, "USAGE")]
+    if current(connection) is None:
+        wanted.append((schema, "CREATE"))
+    for name, right in wanted:
+        granted = text("SELECT has_schema_privilege(:name, :right)").bindparams(name=name, right=right)
+        if not connection.execute(granted).scalar_one():
+            raise StartRefused(
+                f"This role may not use the schema {name}: the right {right} is missing.",
+                f"Ask the administrator to run, in this database:"
+                f" GRANT {right} ON SCHEMA {store.quoted(name)} TO {role};",
+            )
+    connection.commit()
 
 
 def upgrade(url: str, schema: str, revision: str = "head") -> str:

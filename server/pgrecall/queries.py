@@ -39,7 +39,11 @@ PLACEHOLDER = re.compile(r"%\((\w+)\)[bs]")
 @cache
 def query(name: str) -> Query:
     """The statement in sql/<name>.sql. Raises ValueError where declaration and use differ."""
-    source = (shipped("sql") / f"{name}.sql").read_text(encoding="utf-8")
+    return parse(name, (shipped("sql") / f"{name}.sql").read_text(encoding="utf-8"))
+
+
+def parse(name: str, source: str) -> Query:
+    """The statement that a file holds. Raises ValueError where declaration and use differ."""
     declared = DECLARATION.search(source)
     if declared is None:
         raise ValueError(f"sql/{name}.sql declares no parameters")

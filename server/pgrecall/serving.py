@@ -2,85 +2,176 @@
 
 from __future__ import annotations
 
-import asyncio
+import errno
+import functools
+import http.client
 import multiprocessing
 import os
 import signal
+import socket
+import sys
 import threading
 from multiprocessing.connection import wait
-from typing import Any
 
 import uvicorn
 from rich.console import Console
+from rich.text import Text
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
-from pgrecall.app import create_app, make_embedder, make_language_model
-from pgrecall.deadline import Deadline
+from pgrecall.app import create_app
 from pgrecall.embedded import EmbeddedPostgres
-from pgrecall.embedding.protocol import Embedder
-from pgrecall.errors import EmbeddingUnavailable, LanguageRefused, LanguageUnavailable
-from pgrecall.language.protocol import LanguageModel, MalformedReply
-from pgrecall.readiness import Finding, Level
-from pgrecall.settings import Settings
+from pgrecall.errors import StartRefused
+from pgrecall.settings import Settings, shown
 
 GRACE = 30
 """Seconds that calls under way have to finish after SIGTERM."""
 LOOK_EVERY = 1.0
 """Seconds between looks whether the embedded Postgres lives."""
-PROBE_SECONDS = 20.0
+BACKLOG = 2048
+"""Callers that may wait to be taken."""
+HUNG = 60
+"""Seconds a server process of several may be silent: a body of 32 MiB keeps it busy, and is no reason to kill."""
 
 
-def run(settings: Settings, url: str, embedded: EmbeddedPostgres | None, console: Console) -> None:
-    """Serve until a signal comes."""
-    announce(settings, embedded, console)
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, before anything else starts: who calls too early waits. Raises StartRefused."""
+    try:
+        # Of several addresses IPv4: a client that is told "localhost" tries both.
+        family, _, _, _, address = min(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise StartRefused(
+                f"Port {port} on {host} is taken.",
+                f"Stop what listens there, or take another port: pgrecall serve --port {port % 65535 + 1}",
+            ) from None
+        raise StartRefused(
+            f"Port {port} on {host} cannot be served: {error.strerror}.",
+            "Name an address of this machine and a port from 1024: pgrecall serve --host 127.0.0.1 --port 8000",
+        ) from None
+
+
+def run(
+    settings: Settings, url: str, embedded: EmbeddedPostgres | None, listener: socket.socket, console: Console
+) -> None:
+    """Serve until a signal comes. SystemExit where the server, ready by all that was checked, does not start."""
+    config = uvicorn.Config(
+        functools.partial(application, settings, url),
+        factory=True,
+        lifespan="on",
+        workers=settings.workers,
+        log_level="warning",
+        access_log=False,  # query strings and paths may name users
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=75,
+        timeout_worker_healthcheck=HUNG,
+    )
     stopped = threading.Event()
+    threading.Thread(target=announce, args=(settings, embedded, listener, stopped, console), daemon=True).start()
     if embedded is not None:
         threading.Thread(target=keep_alive, args=(embedded, stopped, console), daemon=True).start()
     try:
         if settings.workers == 1:
-            uvicorn.run(create_app(settings, url), **uvicorn_options(settings))
+            uvicorn.Server(config).run([listener])
         else:
-            os.environ["PGRECALL_DATABASE_URL"] = url
-            os.environ["PGRECALL_HOST"] = settings.host
-            uvicorn.run("pgrecall.cli:worker", factory=True, workers=settings.workers, **uvicorn_options(settings))
+            processes = Multiprocess(config, [listener])
+            processes.run()
+            if any(process.exitcode == STARTUP_FAILURE for process in processes.processes):
+                sys.exit(1)
+    except KeyboardInterrupt:
+        pass  # uvicorn has shut down already, and hands the signal on
     finally:
         stopped.set()
 
 
-def uvicorn_options(settings: Settings) -> dict[str, Any]:
-    return {
-        "host": settings.host,
-        "port": settings.port,
-        "log_level": "warning",
-        "access_log": False,  # query strings and paths may name users
-        "timeout_graceful_shutdown": GRACE,
-        "timeout_keep_alive": 75,
-        "server_header": False,
-    }
+def application(settings: Settings, url: str) -> ASGIApp:
+    """What each server process makes for itself."""
+    stop_with_parent()
+    return Refusing(create_app(settings, url))
 
 
-def announce(settings: Settings, embedded: EmbeddedPostgres | None, console: Console) -> None:
-    """Where it is, where the data lie, and what to try."""
+class Refusing:
+    """Tells a refused start in two lines. Starlette would send uvicorn the text of a traceback."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def untraced(message: Message) -> None:
+            if message["type"] != "lifespan.startup.failed":  # the error itself follows
+                await send(message)
+
+        try:
+            await self._app(scope, receive, untraced)
+        except StartRefused as refusal:
+            await send({"type": "lifespan.startup.failed", "message": f"{refusal.reason}\n  {refusal.remedy}"})
+
+
+def announce(
+    settings: Settings,
+    embedded: EmbeddedPostgres | None,
+    listener: socket.socket,
+    stopped: threading.Event,
+    console: Console,
+) -> None:
+    """Once the server answers: where it is, where the data lie, and what to try."""
+    address, port = listener.getsockname()[:2]
+    while not answers(address, port):
+        if stopped.wait(0.05):
+            return
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{settings.port}"
+    url = f"http://{host}:{port}"
     rows = [("serving on", url), ("try", f"{url}/docs, or: pgrecall smoke {url}")]
     if embedded is not None:
         rows.append(("database", f"the embedded Postgres; the data lie in {embedded.data_dir}"))
         rows.append(("psql", f'psql "{embedded.url}"'))
     else:
-        rows.append(("database", "PGRECALL_DATABASE_URL"))
+        rows.append(("database", shown(settings, "database_url")))
     model = settings.llm_model if settings.llm_mode != "off" else "none"
     rows.append(("embedder", settings.embed_backend))
     rows.append(("language model", f"{model} ({settings.llm_mode})"))
-    console.print("[bold]pgrecall[/]")
-    for name, value in rows:
-        console.print(f"  {name:<15} {value}", soft_wrap=True, markup=False)
+    lines = ["pgrecall", *(f"  {name:<15} {value}" for name, value in rows)]
+    console.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def answers(address: str, port: int) -> bool:
+    """Does the server answer?"""
+    connection = http.client.HTTPConnection(address, port, timeout=1)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def keep_alive(embedded: EmbeddedPostgres, stopped: threading.Event, console: Console) -> None:
-    """Bring the embedded Postgres back when it dies."""
+    """Bring the embedded Postgres back when it dies; where that fails, try again, and say it once."""
+    said = ""
     while not stopped.wait(LOOK_EVERY):
-        if embedded.ensure_running() and not stopped.is_set():
-            console.print("[yellow]![/] The embedded Postgres had died; it is back, and has recovered.")
+        try:
+            restarted = embedded.ensure_running()
+        except StartRefused as refusal:
+            if refusal.reason != said:
+                console.print(complaint(refusal), soft_wrap=True)
+            said = refusal.reason
+            continue
+        if (restarted or said) and not stopped.is_set():
+            console.print("! The embedded Postgres had died; it is back, and has recovered.", soft_wrap=True)
+        said = ""
+
+
+def complaint(refusal: StartRefused) -> Text:
+    """Two lines: what is amiss, and what to do. No markup: a reason may hold [brackets]."""
+    return Text.assemble(("✗ ", "bold red"), f"{refusal.reason}\n  {refusal.remedy}")
 
 
 def stop_with_parent() -> None:
@@ -94,34 +185,3 @@ def stop_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def providers(settings: Settings) -> list[Finding]:
-    """One call to each provider, for `pgrecall check`."""
-    return asyncio.run(_providers(make_embedder(settings), make_language_model(settings), settings))
-
-
-async def _providers(embedder: Embedder, model: LanguageModel | None, settings: Settings) -> list[Finding]:
-    findings = []
-    try:
-        await embedder.embed(["Did I tell you about the lake?"], Deadline(PROBE_SECONDS))
-        findings.append(Finding("embedder", "ok", f"{embedder.identity.backend} answers"))
-    except EmbeddingUnavailable as error:
-        findings.append(
-            Finding("embedder", "failed", error.reason, "Check PGRECALL_EMBED_BASE_URL, _MODEL and _API_KEY.")
-        )
-    finally:
-        await embedder.close()
-    if model is None:
-        return [*findings, Finding("language model", "ok", "off: messages only, the query stands alone")]
-    try:
-        await model.reply('Reply with the JSON object {"ok": true}.', "Now.", 20, Deadline(PROBE_SECONDS))
-        findings.append(Finding("language model", "ok", f"{model.name} answers"))
-    except (LanguageUnavailable, LanguageRefused, MalformedReply) as error:
-        reason = getattr(error, "reason", "its reply is malformed")
-        level: Level = "failed" if settings.llm_mode == "required" else "warning"
-        remedy = "Check PGRECALL_LLM_BASE_URL, _MODEL and _API_KEY."
-        findings.append(Finding("language model", level, reason, remedy))
-    finally:
-        await model.close()
-    return findings

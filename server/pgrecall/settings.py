@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ PREFIX = "PGRECALL_"
 class Settings(BaseModel):
     """Each field is the environment variable PGRECALL_<NAME>, or a line of `.env` (environment.py)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # Where the memories live
     database_url: SecretStr | None = Field(None, description="Postgres to use; unset: the embedded one")
@@ -71,10 +72,50 @@ class Settings(BaseModel):
     second_round: bool = Field(False, description="ask the model what is missing, and search once more")
 
     # Time a call has
-    add_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
-    search_deadline: float = Field(80.0, gt=0, description="seconds from arrival")
+    add_deadline: float = Field(80.0, gt=0, le=86400, description="seconds from arrival")
+    search_deadline: float = Field(80.0, gt=0, le=86400, description="seconds from arrival")
 
 
 def revealed(secret: SecretStr | None) -> str | None:
     """A secret in the clear, for the one who needs it."""
     return secret.get_secret_value() if secret is not None else None
+
+
+HOST = r"(?:[\w.%-]*|\[[0-9a-fA-F:.%]+\])(?::\d*)?"
+PLAIN_URL = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+]*://)(?:(?P<user>[^:@/?#\s]*)(?P<password>:[^:@/?#\s]*)?@)?"
+    rf"(?P<place>{HOST}(?:,{HOST})*(?:/[^@?#\s]*)?)(?:\?(?P<parameters>[^@#\s]*))?"
+)
+"""A URL in which it is certain what is a secret: one with an unencoded @ or / in its password is not."""
+PLAIN_PARAMETERS = {"host", "port", "dbname", "sslmode", "sslrootcert", "connect_timeout", "application_name"}
+STARS = "***"
+
+
+def shown(settings: Settings, field: str) -> str:
+    """A setting's value as it may be printed: no secret, and of a URL all but what it holds of secrets."""
+    value = getattr(settings, field)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if field.endswith("_url"):
+        return _shown_url(value.get_secret_value() if isinstance(value, SecretStr) else value)
+    return STARS if isinstance(value, SecretStr) else str(value)
+
+
+def _shown_url(url: str) -> str:
+    parts = PLAIN_URL.fullmatch(url)
+    if parts is None:
+        return STARS
+    account = ""
+    if parts["user"] is not None:  # beside a password it is a name; alone, before an endpoint, a key
+        account = (parts["user"] + ":" + STARS if parts["password"] else STARS) + "@"
+    parameters = ""
+    if parts["parameters"] is not None:
+        pairs = [pair.partition("=") for pair in parts["parameters"].split("&")]
+        parameters = "?" + "&".join(
+            name + equals + (value if name in PLAIN_PARAMETERS else STARS) for name, equals, value in pairs
+        )
+    return parts["scheme"] + account + parts["place"] + parameters

@@ -24,7 +24,11 @@ from pgrecall.queries import Query, query
 from pgrecall.rows import addition_parameters, found, search_parameters
 
 CONNECT_TIMEOUT = 10
-"""Seconds for one connection attempt."""
+"""Seconds for one connection attempt, and for a free connection of the pool."""
+
+RECONNECT_SECONDS = 2.0
+"""How long the pool tries by itself; after that each call makes it try at once. Its pauses double: after an
+outage of a minute, the default of 300 s has it wait another one."""
 
 PASSING = (
     psycopg.errors.ReadOnlySqlTransaction,
@@ -117,21 +121,29 @@ class Store:
             min_size=min(2, pool_size),
             max_size=pool_size,
             configure=self._configure,
+            reconnect_timeout=RECONNECT_SECONDS,
             open=False,
             name="pgrecall",
         )
 
     async def open(self) -> None:
-        """Learn where the extension lives, then fill the pool."""
-        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
-            cursor = await connection.execute(query("extension").text)
-            row = await cursor.fetchone()
-        if row is None:
-            raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
-        extension_schema, oid, array_oid = row
-        self._halfvec = TypeInfo("halfvec", oid, array_oid)
-        self._search_path = search_path(self._schema, extension_schema)
-        await self._pool.open(wait=True, timeout=CONNECT_TIMEOUT)
+        """Learn where the extension lives, then fill the pool. Raises StartRefused."""
+        try:
+            async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+                cursor = await connection.execute(query("extension").text)
+                row = await cursor.fetchone()
+            if row is None:
+                raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
+            extension_schema, oid, array_oid = row
+            self._halfvec = TypeInfo("halfvec", oid, array_oid)
+            self._search_path = search_path(self._schema, extension_schema)
+            await self._pool.open(wait=True, timeout=CONNECT_TIMEOUT)
+        except (psycopg.Error, PoolTimeout) as error:
+            await self._pool.close()
+            raise StartRefused(
+                f"The database takes no connections: {reason(error)}",
+                "See that it runs, and has two connections free for each of PGRECALL_WORKERS.",
+            ) from error
 
     async def close(self) -> None:
         await self._pool.close()
@@ -153,6 +165,8 @@ class Store:
         async with translated(), deadline.enforced():
             try:
                 return await self._send(statement, user_id, parameters, deadline)
+            except PoolTimeout:
+                raise  # an OperationalError too: no connection came, and waiting as long again brings none
             except psycopg.OperationalError as error:
                 if error.sqlstate not in (None, "57P01", "57P02", "57P03"):
                     raise
@@ -163,7 +177,8 @@ class Store:
         self, statement: Query, user_id: str, parameters: Mapping[str, Any], deadline: Deadline
     ) -> Sequence[TupleRow]:
         key, _ = stored_id(user_id)
-        async with self._pool.connection(timeout=deadline.clip(3600)) as connection:
+        # Before the time is up: a caller learns that the database is away, not only that it took too long.
+        async with self._pool.connection(timeout=min(CONNECT_TIMEOUT, 0.9 * deadline.clip(3600))) as connection:
             preamble = {
                 "user_id": key,
                 "search_path": self._search_path,
