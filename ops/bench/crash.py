@@ -32,8 +32,8 @@ from ops.bench.wholeness import losses
 from pgrecall.embedded import EmbeddedPostgres
 
 WAYS = ("everything", "Postgres", "the server")
-UNDER_LOAD = (0.3, 2.0)
-"""Seconds of Adds before the kill, drawn evenly."""
+UNDER_LOAD = (0.1, 2.0)
+"""Seconds from the first answer to the kill, drawn evenly."""
 WORDS = ("harbour", "lantern", "maple", "seven", "copper", "river", "später", "雨", "violin", "bread", "Tuesday")
 BEGINNING = 1_700_000_000_000
 """Unix milliseconds of the first message."""
@@ -47,7 +47,7 @@ class Round:
 
     way: str
     seconds: float
-    """Of Adds before the kill."""
+    """From the first answer to the kill."""
     answered: list[Body] = field(default_factory=list)
     unanswered: list[Body] = field(default_factory=list)
     killed: float = 0.0
@@ -94,17 +94,19 @@ class Crash:
 
     async def _hammer(self, one: Round) -> None:
         """Add from every worker until the kill; what has no answer by then is kept apart."""
-        dead = asyncio.Event()
+        begun, dead = asyncio.Event(), asyncio.Event()
 
         async def work() -> None:
             while not dead.is_set():
                 body = self._body()
                 answered = await self._add(client, body)
                 (one.answered if answered else one.unanswered).append(body)
+                begun.set()
 
         async with self._client() as client, asyncio.TaskGroup() as group:
             for _ in range(self._workers):
                 group.create_task(work())
+            await begun.wait()
             await asyncio.sleep(one.seconds)
             one.killed = time.perf_counter()
             if one.way != "Postgres":

@@ -82,6 +82,7 @@ def serve(
     """Serve; without PGRECALL_DATABASE_URL on the embedded Postgres."""
     # Also after uvicorn has shut down, when it raises the signal again: the embedded Postgres must be stopped.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    signal.signal(signal.SIGHUP, lambda number, frame: signal.raise_signal(signal.SIGTERM))  # a closed terminal
     settings = settled(host=host, port=port, workers=workers)
     create_app(settings, "")  # an open door is refused before anything starts
     with serving.listen(settings.host, settings.port) as listener, running(settings) as (url, embedded):

@@ -26,9 +26,9 @@ from pgrecall.rows import addition_parameters, found, search_parameters
 CONNECT_TIMEOUT = 10
 """Seconds for one connection attempt, and for a free connection of the pool."""
 
-RECONNECT_SECONDS = 2.0
-"""How long the pool tries by itself; after that each call makes it try at once. Its pauses double: after an
-outage of a minute, the default of 300 s has it wait another one."""
+RECONNECT_SECONDS = CONNECT_TIMEOUT
+"""How long the pool tries by itself, in pauses that double; after that each call makes it try at once. With the
+default of 300 s it waits another minute after an outage of one."""
 
 PASSING = (
     psycopg.errors.ReadOnlySqlTransaction,

@@ -156,7 +156,10 @@ async def test_newest_of_an_undated_log_are_the_last_that_were_said(database: st
 # Ids
 
 
-async def test_odd_ids_are_kept_apart_and_the_longest_fit_every_index(database: str) -> None:
+async def test_odd_ids_are_kept_apart_and_the_longest_fit_every_index(
+    new_database: Callable[..., str],
+) -> None:
+    database = new_database()  # of its own: other tests may use the same odd ids
     random = np.random.default_rng(1)
     long = "".join(chr(code) for code in random.integers(33, 127, size=MAX_BYTES))  # does not compress
     kin = [long, long + "x", stored_id(long + "x")[0], "Ä", "A\u0308", "a", "a "]

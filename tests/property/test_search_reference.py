@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.deadline import Deadline
-from pgrecall.memory import Addition, Caps, Vector
+from pgrecall.memory import Addition, Caps, Extraction, Message, Vector
 from pgrecall.store import Store
 from tests.property import logs, reference
 from tests.running import fresh
@@ -91,3 +92,20 @@ def test_long_session_is_walked_as_the_reference_walks_it(filled: Filled, data: 
     addition = data.draw(logs.additions(user, "request", least=12, most=40))
     filled.add(addition)
     compare(filled, user, [addition], data)
+
+
+@pytest.mark.parametrize(("repeats", "found"), [(5, 2), (6, 1)])
+def test_hits_that_repeat_a_line_count_among_the_best_3_x_top_k(filled: Filled, repeats: int, found: int) -> None:
+    """Too rare for chance: of the best 6, walked for a top_k of 2, all or all but the last say the same."""
+    user = fresh("reference")
+    said = tuple(Message("user", "I", text, None) for text in ["I ran"] * repeats + ["I swam"])
+    towards = np.array([logs.widened([2, 0, 0])] * repeats + [logs.widened([1, 0, 0])])
+    nothing = logs.widened([0, 0, 0])[None][:0]
+    addition = Addition(user, "request", "s", bytes(32), said, towards, (), nothing, Extraction.OFF, None, 1, "")
+    filled.add(addition)
+    question = Question(logs.widened([1, 0, 0]), None, 2, Caps(window_radius=0))
+    answer = filled.search(user, question)
+    assert len(answer) == found
+    assert answer == reference.search(
+        reference.stored([addition]), question.first, None, question.top_k, question.caps
+    )
