@@ -7,7 +7,7 @@ distribute by it. Ids compare as bytes (COLLATE "C").
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from pgvector.sqlalchemy import HALFVEC
@@ -49,7 +49,7 @@ class Base(DeclarativeBase):
             "ck": "%(table_name)s_%(constraint_name)s_check",
         }
     )
-    type_annotation_map: dict[Any, Any] = {str: Text, datetime: When, UUID: Uuid, int: BigInteger}  # noqa: RUF012
+    type_annotation_map: ClassVar[dict[Any, Any]] = {str: Text, datetime: When, UUID: Uuid, int: BigInteger}
 
 
 class User(Base):
