@@ -10,7 +10,9 @@
 --   dateds boolean[], line_keys bytea[], characters integer[], tokens integer[], embeddings halfvec[],
 --   message_count integer, fact_count integer, fact_ids uuid[], fact_contents text[],
 --   fact_sources text[], fact_line_keys bytea[], fact_characters integer[], fact_tokens integer[],
---   fact_embeddings halfvec[], prompt_version smallint, language_model text
+--   fact_embeddings halfvec[], prompt_version smallint, language_model text, terms_version smallint,
+--   terms_length bigint, term_places integer[], terms text[], term_counts smallint[], term_lengths integer[],
+--   words text[], word_terms text[]
 WITH request AS (
     INSERT INTO requests (user_id, request_id, original_id, session_id, body_digest,
                           message_count, fact_count, extraction, extraction_reason)
@@ -20,10 +22,17 @@ WITH request AS (
     ON CONFLICT (user_id, request_id) DO UPDATE SET body_digest = requests.body_digest
     RETURNING (xmax = 0) AS stored, body_digest
 ), owner AS (
-    INSERT INTO users AS u (user_id, original_id, next_n)
-    SELECT %(user_id)b::text, %(original_user_id)b::bytea, %(message_count)b::integer + %(fact_count)b::integer
+    -- analysed_n follows only where nothing before this Add waits to be analysed.
+    INSERT INTO users AS u (user_id, original_id, next_n, terms_version, analysed_n, terms_length)
+    SELECT %(user_id)b::text, %(original_user_id)b::bytea, %(message_count)b::integer + %(fact_count)b::integer,
+           %(terms_version)b::smallint, %(message_count)b::integer + %(fact_count)b::integer,
+           %(terms_length)b::bigint
     FROM request WHERE stored
-    ON CONFLICT (user_id) DO UPDATE SET next_n = u.next_n + excluded.next_n
+    ON CONFLICT (user_id) DO UPDATE SET
+        next_n = u.next_n + excluded.next_n,
+        terms_length = u.terms_length + excluded.terms_length,
+        analysed_n = CASE WHEN u.analysed_n = u.next_n AND u.terms_version = excluded.terms_version
+                          THEN u.next_n + excluded.next_n ELSE u.analysed_n END
     RETURNING next_n - %(message_count)b::integer - %(fact_count)b::integer AS first_n
 ), session AS (
     INSERT INTO sessions AS s (user_id, session_id, original_id, next_turn_index)
@@ -57,5 +66,20 @@ WITH request AS (
                 %(fact_line_keys)b::bytea[], %(fact_characters)b::integer[], %(fact_tokens)b::integer[],
                 %(fact_embeddings)b::halfvec[])
          WITH ORDINALITY AS f(id, content, sources, line_key, characters, tokens, embedding, place)
+), held AS (
+    INSERT INTO terms (user_id, term, n, count, length)
+    SELECT %(user_id)b::text, t.term, owner.first_n + t.place, t.count, t.length
+    FROM owner, unnest(%(term_places)b::integer[], %(terms)b::text[], %(term_counts)b::smallint[],
+                       %(term_lengths)b::integer[]) AS t(place, term, count, length)
+), spelt AS (
+    -- A word that the log knows brought its spellings when it came.
+    INSERT INTO spellings (user_id, key, missing, term)
+    SELECT DISTINCT %(user_id)b::text, left(w.word, gap) || substr(w.word, gap + 2),
+           CASE WHEN gap = length(w.word) THEN 0 ELSE 1 END, w.term
+    FROM owner, unnest(%(words)b::text[], %(word_terms)b::text[]) AS w(word, term)
+    CROSS JOIN LATERAL generate_series(0, length(w.word)) AS gap
+    WHERE NOT EXISTS (SELECT FROM spellings AS s WHERE s.user_id = %(user_id)b::text
+                      AND s.key = w.word AND s.missing = 0 AND s.term = w.term)
+    ON CONFLICT DO NOTHING
 )
 SELECT stored, body_digest FROM request

@@ -1,50 +1,141 @@
--- Finds the evidence for one question: the whole read path after embedding.
+-- Finds the evidence for one question: the whole read path after embedding and analysis.
 --
--- 1. scored: the user's memories by inner product (vectors have length 1, so it is cosine), the best `hits` of
---    them (3 x top_k). `second` is the recall question of a second round: a memory counts by the better of the
---    two; NULL drops out of LEAST. `query` NULL: nothing was asked, the newest come first.
--- 2. hits: of the best, those the walk can reach: each that repeats no other's line brings a line, so the set is
---    full after `memories` of them. It spares two of three neighbour probes: 3.15 times the plain scan became 2.1
---    at 2,000 messages.
--- 3. walk: each hit, then for a message its neighbours in session order at distance 1 to radius, nearest first,
---    earlier before later, under the hit's score. Index probes: numbering the whole log by a window
---    function and joining on the number took 6.6 times the plain scan (python -m ops.bench.statement).
--- 4. taken: what repeats a line already taken is skipped; a memory's own second coming is such a repeat.
--- 5. kept: up to `memories`, or before the first that no longer fits a budget; the first always.
--- 6. messages first, facts after (unless raw_first is off), each by rank.
--- Ties: occurred_at, turn_index (the newest: the later first), kind, position; id last, so that the same log under
---    other ids comes back alike.
--- parameters: user_id text, query halfvec, second halfvec, hits integer, radius integer, memories integer,
+-- Words (BM25: Robertson and Zaragoza 2009; df, lengths and count are the user's own)
+-- 1. known: the postings of the question's terms. meant: a term without any gives way to the nearest that the log
+--    knows, at a discount: the 3 that share most spellings (whole, less a letter) with it, if it is more than one
+--    spelling, or one letter is all that differs, or the first is the same. A lone character of a script written
+--    without spaces gives way to the pairs that hold it, up to 50.
+-- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds.
+-- Scores
+-- 3. scored: every memory, with its distance (inner product, vectors have length 1; `second` is the recall
+--    question of a second round: the better of the two counts, NULL drops out of LEAST) and its BM25. `query` NULL:
+--    the vectors say nothing; with no term either, the newest come first.
+-- 4. based: both from 0 to 1 within this search, weighted.
+-- 5. keyed: a message adds a share of the best fact that rests on it.
+-- 6. held: the share of the question's terms, by their rarity among sessions, that a session holds.
+-- 7. total: adds a share of the better neighbour at distance 1, of the better at 2, and of what the session holds.
+-- Evidence
+-- 8. hits: of the best, those the walk can reach: each that repeats no other's line brings a line, so the set is
+--    full after `memories` of them.
+-- 9. walk: each hit, then for a message its neighbours in session order at distance 1 to radius, nearest first,
+--    earlier before later, under the hit's score. Index probes, only where there is a radius.
+-- 10. taken: what repeats a line already taken is skipped; a memory's own second coming is such a repeat.
+-- 11. kept: up to `memories`, or before the first that no longer fits a budget; the first always.
+-- 12. messages first, facts after (unless raw_first is off), each by rank.
+-- Ties: distance, occurred_at, turn_index (`ties` 1: the earlier first, -1: the later), kind, position, session: no id,
+--    so that the same log under other ids comes back alike.
+-- parameters: user_id text, query halfvec, second halfvec, terms text[], weights float8[], key_places integer[],
+--   keys text[], missings smallint[], dense float8, lexical float8, neighbour float8, second_neighbour float8,
+--   session float8, fact float8, spelling float8, ties integer, hits integer, radius integer, memories integer,
 --   characters bigint, tokens bigint, raw_first boolean
-WITH scored AS (
-    SELECT n, 0 AS kind, id, session_id, sort_at, turn_index, position, line_key, characters, tokens,
-           CASE WHEN %(query)b::halfvec IS NULL THEN -turn_index ELSE turn_index END AS turn_rank,
-           CASE WHEN %(query)b::halfvec IS NULL
-                THEN -coalesce(extract(epoch FROM occurred_at)::float8, -1e12)
-                ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
-           END AS distance
-    FROM messages WHERE user_id = %(user_id)b::text
+WITH asked AS MATERIALIZED (
+    SELECT place::integer, term, weight
+    FROM unnest(%(terms)b::text[], %(weights)b::float8[]) WITH ORDINALITY AS a(term, weight, place)
+), known AS MATERIALIZED (
+    SELECT a.place, a.weight, t.n, t.count, t.length
+    FROM asked AS a JOIN terms AS t ON t.user_id = %(user_id)b::text AND t.term = a.term
+), meant AS (
+    SELECT * FROM (
+        SELECT k.place, s.term, CASE WHEN length(a.term) = 1 THEN 50 ELSE 3 END AS most,
+               row_number() OVER (PARTITION BY k.place ORDER BY count(*) DESC, sum(s.missing), s.term) AS nearness
+        FROM unnest(%(key_places)b::integer[], %(keys)b::text[], %(missings)b::smallint[]) AS k(place, key, missing)
+        JOIN spellings AS s ON s.user_id = %(user_id)b::text AND s.key = k.key
+        JOIN asked AS a ON a.place = k.place
+        WHERE k.missing + s.missing > 0 AND NOT EXISTS (SELECT FROM known WHERE known.place = k.place)
+        GROUP BY k.place, s.term, a.term
+        HAVING count(*) > 1 OR min(k.missing + s.missing) = 1 OR left(s.term, 1) = left(a.term, 1)
+    ) AS ranked WHERE nearness <= most
+), posted AS MATERIALIZED (
+    SELECT * FROM known
     UNION ALL
-    SELECT n, 1, id, session_id, sort_at, turn_index, position, line_key, characters, tokens,
-           CASE WHEN %(query)b::halfvec IS NULL THEN -turn_index ELSE turn_index END AS turn_rank,
+    SELECT a.place, a.weight * %(spelling)b::float8, t.n, t.count, t.length
+    FROM meant AS m JOIN asked AS a ON a.place = m.place
+    JOIN terms AS t ON t.user_id = %(user_id)b::text AND t.term = m.term
+), log_size AS MATERIALIZED (
+    SELECT next_n::float8 AS memories, greatest(terms_length, 1)::float8 / greatest(next_n, 1) AS average
+    FROM users WHERE user_id = %(user_id)b::text
+), rarity AS MATERIALIZED (
+    SELECT place, max(weight) * ln(1 + greatest(memories - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)) AS idf
+    FROM posted CROSS JOIN log_size GROUP BY place, memories
+), lexical AS MATERIALIZED (
+    SELECT n, bit_or(CASE WHEN place <= 62 THEN 1::bigint << (place - 1) ELSE 0 END) AS places,
+           sum(idf * count::float8 * 1.9::float8
+               / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average))) AS bm25
+    FROM posted JOIN rarity USING (place) CROSS JOIN log_size GROUP BY n
+), scored AS MATERIALIZED (
+    SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, NULL::bigint[] AS source_ns,
            CASE WHEN %(query)b::halfvec IS NULL
-                THEN -coalesce(extract(epoch FROM occurred_at)::float8, -1e12)
+                THEN -coalesce(date_part('epoch', occurred_at), -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
-           END
-    FROM facts WHERE user_id = %(user_id)b::text
+           END AS distance,
+           coalesce(bm25, 0) AS bm25, coalesce(places, 0) AS places
+    FROM messages AS m LEFT JOIN lexical AS l ON l.n = m.n WHERE user_id = %(user_id)b::text
+    UNION ALL
+    SELECT f.n, 1, session_id, sort_at, turn_index, position, source_ns,
+           CASE WHEN %(query)b::halfvec IS NULL
+                THEN -coalesce(date_part('epoch', occurred_at), -1e12)
+                ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
+           END,
+           coalesce(bm25, 0), coalesce(places, 0)
+    FROM facts AS f LEFT JOIN lexical AS l ON l.n = f.n WHERE user_id = %(user_id)b::text
+), span AS MATERIALIZED (
+    SELECT max(distance) AS farthest, nullif(max(distance) - min(distance), 0) AS width,
+           nullif(max(bm25), 0) AS most
+    FROM scored
+), based AS NOT MATERIALIZED (
+    SELECT scored.*, %(dense)b::float8 * coalesce((farthest - distance) / width, 0)
+                     + %(lexical)b::float8 * coalesce(bm25 / most, 0) AS base
+    FROM scored CROSS JOIN span
+), rested AS (
+    SELECT source AS n, max(base) AS best FROM based CROSS JOIN LATERAL unnest(source_ns) AS source
+    WHERE kind = 1 GROUP BY source
+), seen AS MATERIALIZED (
+    SELECT session_id, bit_or(places) AS places FROM scored WHERE kind = 0 AND places <> 0 GROUP BY session_id
+), session_rarity AS MATERIALIZED (
+    SELECT place, weight * ln(1 + greatest(sessions - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)) AS idf
+    FROM asked JOIN seen ON place <= 62 AND (places >> (place - 1)) & 1 = 1
+    CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions WHERE user_id = %(user_id)b::text) AS all_sessions
+    GROUP BY place, weight, sessions
+), held AS (
+    SELECT session_id, sum(idf) / (SELECT sum(idf) FROM session_rarity) AS share
+    FROM seen JOIN session_rarity ON (places >> (place - 1)) & 1 = 1 GROUP BY session_id
+), keyed AS (
+    SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own
+    FROM based LEFT JOIN rested ON rested.n = based.n
+), surrounded AS (
+    SELECT n, kind, session_id, sort_at, turn_index, position, distance, own,
+           CASE WHEN kind = 0
+                THEN %(neighbour)b::float8 * coalesce(greatest(lag(own) OVER turns, lead(own) OVER turns), 0)
+                     + %(second_neighbour)b::float8
+                       * coalesce(greatest(lag(own, 2) OVER turns, lead(own, 2) OVER turns), 0)
+                ELSE 0
+           END AS around
+    FROM keyed WINDOW turns AS (PARTITION BY session_id, kind ORDER BY sort_at, turn_index)
 ), best AS MATERIALIZED (
-    SELECT * FROM scored
-    ORDER BY distance, sort_at, turn_rank, kind, position, id
+    SELECT s.n, kind, s.session_id, sort_at, turn_index, position, distance,
+           own + around + %(session)b::float8 * coalesce(share, 0) AS total
+    FROM surrounded AS s LEFT JOIN held ON held.session_id = s.session_id
+    ORDER BY total DESC, distance, CASE WHEN %(ties)b::integer < 0 THEN sort_at END DESC NULLS LAST, sort_at,
+             %(ties)b::integer * turn_index, kind, position, s.session_id
     LIMIT %(hits)b::integer
+), lines AS MATERIALIZED (
+    SELECT best.*, coalesce(m.line_key, f.line_key) AS line_key, coalesce(m.characters, f.characters) AS characters,
+           coalesce(m.tokens, f.tokens) AS tokens
+    FROM best
+    LEFT JOIN messages AS m ON best.kind = 0 AND m.user_id = %(user_id)b::text AND m.n = best.n
+    LEFT JOIN facts AS f ON best.kind = 1 AND f.user_id = %(user_id)b::text AND f.n = best.n
 ), hits AS MATERIALIZED (
     SELECT * FROM (
-        SELECT *, row_number() OVER (ORDER BY distance, sort_at, turn_rank, kind, position, id) AS hit FROM best
+        SELECT *, row_number() OVER (
+                      ORDER BY total DESC, distance, CASE WHEN %(ties)b::integer < 0 THEN sort_at END DESC NULLS LAST, sort_at,
+                               %(ties)b::integer * turn_index, kind, position, session_id) AS hit
+        FROM lines
     ) AS ranked
-    WHERE hit <= %(memories)b::integer + (SELECT count(*) - count(DISTINCT line_key) FROM best)
+    WHERE hit <= %(memories)b::integer + (SELECT count(*) - count(DISTINCT line_key) FROM lines)
 ), walk AS (
-    SELECT hit, 0 AS step, n, kind, line_key, characters, tokens, distance FROM hits
+    SELECT hit, 0 AS step, n, kind, line_key, characters, tokens, total FROM hits
     UNION ALL
-    SELECT hit, 2 * near.reach - near.earlier, near.n, 0, near.line_key, near.characters, near.tokens, distance
+    SELECT hit, 2 * near.reach - near.earlier, near.n, 0, near.line_key, near.characters, near.tokens, total
     FROM hits CROSS JOIN LATERAL (
         (SELECT 1 AS earlier, row_number() OVER (ORDER BY m.sort_at DESC, m.turn_index DESC) AS reach,
                 m.n, m.line_key, m.characters, m.tokens
@@ -60,7 +151,7 @@ WITH scored AS (
            AND (m.sort_at, m.turn_index) > (hits.sort_at, hits.turn_index)
          ORDER BY m.sort_at, m.turn_index LIMIT %(radius)b::integer)
     ) AS near
-    WHERE hits.kind = 0
+    WHERE hits.kind = 0 AND %(radius)b::integer > 0
 ), taken AS (
     SELECT DISTINCT ON (line_key) * FROM walk ORDER BY line_key, hit, step
 ), counted AS (
@@ -68,12 +159,12 @@ WITH scored AS (
            sum(characters) OVER walked AS characters_so_far, sum(tokens) OVER walked AS tokens_so_far
     FROM taken WINDOW walked AS (ORDER BY hit, step ROWS UNBOUNDED PRECEDING)
 ), kept AS (
-    SELECT n, kind, place, distance FROM counted
+    SELECT n, kind, place, total FROM counted
     WHERE place <= %(memories)b::integer
       AND (place = 1 OR (characters_so_far <= %(characters)b::bigint AND tokens_so_far <= %(tokens)b::bigint))
 )
 SELECT k.kind, coalesce(m.id, f.id) AS id, m.speaker, coalesce(m.content, f.content) AS content,
-       coalesce(m.occurred_at, f.occurred_at) AS occurred_at, -k.distance AS score
+       coalesce(m.occurred_at, f.occurred_at) AS occurred_at, k.total AS score
 FROM kept AS k
 LEFT JOIN messages AS m ON k.kind = 0 AND m.user_id = %(user_id)b::text AND m.n = k.n
 LEFT JOIN facts AS f ON k.kind = 1 AND f.user_id = %(user_id)b::text AND f.n = k.n

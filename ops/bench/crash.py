@@ -151,13 +151,41 @@ class Crash:
         return {"user_id": user, "session_id": session, "request_id": f"request-{number}", "messages": said}
 
 
-def crash(rounds: int, workers: int, seed: int, seen: Callable[[Round], None], ways: Sequence[str] = WAYS) -> None:
-    """Run it in a fresh directory, which stays where something was lost; `seen` gets each round."""
+def crash(
+    rounds: int,
+    workers: int,
+    seed: int,
+    seen: Callable[[Round], None],
+    ways: Sequence[str] = WAYS,
+    *,
+    keeping: Callable[[Path], None] = lambda place: None,
+) -> None:
+    """Run it in a fresh directory, which stays where something was lost or went wrong; `seen` gets each
+    round, `keeping` the directory that stays."""
     place = Path(tempfile.mkdtemp(prefix="pgrecall-crash-"))
     place.chmod(0o755)  # under root, Postgres runs as an account of its own
+    lost = True
+    try:
+        lost = _rounds(place, rounds, workers, random.Random(seed), seen, ways)
+    finally:
+        if lost:
+            keeping(place)
+        else:
+            shutil.rmtree(place)
+
+
+def _rounds(
+    place: Path,
+    rounds: int,
+    workers: int,
+    chance: random.Random,
+    seen: Callable[[Round], None],
+    ways: Sequence[str],
+) -> bool:
+    """Whether something was lost."""
     lost = False
     with StandIn() as provider:
-        running = Crash(place, provider, workers, random.Random(seed))
+        running = Crash(place, provider, workers, chance)
         running.start()
         try:
             for way in itertools.islice(itertools.cycle(ways), rounds):
@@ -166,8 +194,7 @@ def crash(rounds: int, workers: int, seed: int, seen: Callable[[Round], None], w
                 seen(one)
         finally:
             running.stop()
-    if not lost:
-        shutil.rmtree(place)
+    return lost
 
 
 def report(rounds: list[Round], console: Console) -> bool:
@@ -208,7 +235,10 @@ def main(
             done.append(one)
             progress.advance(bar)
 
-        crash(rounds, workers, seed, seen, WAYS[:1] if everything else WAYS)
+        def keeping(place: Path) -> None:
+            console.print(f"Data and log stay in {place}", highlight=False, soft_wrap=True)
+
+        crash(rounds, workers, seed, seen, WAYS[:1] if everything else WAYS, keeping=keeping)
     if not report(done, console):
         raise typer.Exit(1)
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ops.bench.dataset import Conversation, DatasetError, load
+from ops.bench.logs import load_logs
 from ops.bench.run import Outcome, Run, differences, scored
 from ops.bench.scoring import by_category, coverage
 from ops.bench.tables import coverage_tables, failure_lines, phase_table
@@ -72,13 +73,16 @@ def report_differences(console: Console, first: list[Outcome], second: list[Outc
 
 
 def main(
-    folder: Annotated[Path | None, typer.Argument(help="one JSON file per conversation")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="one JSON file per conversation, or logs like tests/logs")
+    ] = None,
     url: Annotated[str, typer.Option(help="the server")] = "http://127.0.0.1:8000",
     workers: Annotated[int, typer.Option(min=1, help="calls at once")] = 16,
     top_k: Annotated[int, typer.Option(min=1, help="memories asked for")] = 100,
     prefix: Annotated[str | None, typer.Option(help="of the user ids; unset: a fresh one")] = None,
     token: Annotated[str | None, typer.Option(help="the server's secret")] = None,
     scheme: Annotated[str, typer.Option(help="bearer, token or x-api-key")] = "bearer",
+    only: Annotated[str | None, typer.Option(help="the one conversation of that name")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", help="save each question's contents")] = None,
     skip_add: Annotated[bool, typer.Option("--skip-add", help="search what --prefix added before")] = False,
     repeat_check: Annotated[Path | None, typer.Option(help="a saved run that this one must equal")] = None,
@@ -93,9 +97,11 @@ def main(
     if skip_add and prefix is None:
         raise typer.BadParameter("--skip-add needs the --prefix of the run that added")
     try:
-        conversations = load(folder)
+        conversations = load_logs(folder) or load(folder)
     except DatasetError as error:
         raise typer.BadParameter(str(error)) from error
+    if only is not None:
+        conversations = [one for one in conversations if one.name == only]
     prefix = prefix or f"replay-{secrets.token_hex(4)}"
 
     async def connected() -> Run:

@@ -31,8 +31,9 @@ class TurnFinder:
     """Maps what a server returned back to the turns of one conversation.
 
     A memory counts for a turn only when it is that turn: `[2023-05-08 13:56] NAME: text`, or the bare
-    `NAME: text`, spacing aside. A fact is no turn. Where one text was said twice, the minute in the
-    bracket (else in `created_at`) tells which; where nothing does, they count in document order.
+    `NAME: text`, spacing aside; of turns without a name, the one that the server put before it is passed
+    over. A fact is no turn. Where one text was said twice, the minute in the bracket (else in `created_at`)
+    tells which; where nothing does, they count in document order.
     """
 
     def __init__(self, turns: Iterable[Turn]) -> None:
@@ -54,7 +55,9 @@ class TurnFinder:
     def _turn_id(self, memory: Returned, taken: set[str]) -> str | None:
         bracket = _BRACKET.match(memory.content)
         text = memory.content[bracket.end() :] if bracket else memory.content
-        said_so = self._by_text.get(_spaced_once(text), [])
+        said_so = self._by_text.get(_spaced_once(text)) or self._by_text.get(
+            _spaced_once(text.partition(": ")[2]), []
+        )
         minute = _minute((bracket and bracket[1]) or memory.created_at or "")
         candidates = [turn for turn in said_so if f"{turn.said_at:%Y-%m-%d %H:%M}" == minute] or said_so
         fresh = [turn for turn in candidates if turn.id not in taken]

@@ -25,27 +25,46 @@ from rich.progress import track
 from rich.table import Table
 
 from pgrecall import migrating
-from pgrecall.memory import Addition, Caps, Extraction, Fact, Message
+from pgrecall.lexical.question import asked_terms
+from pgrecall.memory import DENSE_ONLY, Addition, Caps, Extraction, Fact, Message, Question, Weights
 from pgrecall.queries import query
 from pgrecall.rows import addition_parameters, search_parameters
 
 SCHEMA = "pgrecall_bench_statement"
 SCAN = b"SELECT n FROM messages WHERE user_id = %(user_id)b::text ORDER BY embedding <#> %(query)b LIMIT 100"
+VOCABULARY = 4000
+TERMS_ASKED = 6
+"""Their postings are worth some 28% of the log, the median of LoCoMo's questions."""
 DAY = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def word(number: int) -> str:
+    """The pseudo-word of a number: syllables, so that it is analysed like a word."""
+    return "".join(
+        "bdfgklmnprtvz"[place // 5 % 13] + "aeiou"[place % 5] for place in (number % 65, number // 65, 7)
+    )
+
+
+def spoken_words(random: np.random.Generator, count: int) -> list[str]:
+    """Words as unevenly used as in speech: 4,000 of them, the r-th in proportion to 1 / (r + 8)."""
+    ranks = np.arange(VOCABULARY)
+    shares = 1.0 / (ranks + 8)
+    return [word(int(rank)) for rank in random.choice(ranks, size=count, p=shares / shares.sum())]
 
 
 def addition(user: str, number: int, facts: int, random: np.random.Generator) -> Addition:
     """An Add of 20 messages of some 120 characters, vectors at random; session of 40 messages."""
     vectors = random.normal(size=(20 + facts, 1024)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    words = random.integers(0, 5000, size=(20, 20))
+    words = [spoken_words(random, 14) for _ in range(20)]
     said = tuple(
-        Message("user", "I", " ".join(f"w{word}" for word in row), DAY + timedelta(hours=number, minutes=place))
+        Message("user", "I", " ".join(row), DAY + timedelta(hours=number, minutes=place))
         for place, row in enumerate(words)
     )
     return Addition(
         user, f"r{number}", f"s{number // 2}", bytes(32), said, vectors[:20],
-        tuple(Fact(f"I noted w{words[place][0]} {number}.", (place,)) for place in range(facts)), vectors[20:],
+        tuple(Fact(f"I noted {' '.join(words[place][:6])} {number}.", (place,)) for place in range(facts)),
+        vectors[20:],
         Extraction.DONE, None, 1, "bench",
     )  # fmt: skip
 
@@ -68,6 +87,8 @@ def filled(url: str, sizes: list[int], facts: int) -> Iterator[psycopg.Connectio
                 connection.execute(add, {"user_id": user, **made})
         connection.execute("VACUUM ANALYZE messages")
         connection.execute("VACUUM ANALYZE facts")
+        connection.execute("VACUUM ANALYZE terms")
+        connection.execute("VACUUM ANALYZE spellings")
         yield connection
     finally:
         connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
@@ -88,6 +109,8 @@ def main() -> None:
     parser.add_argument("--facts", type=int, default=0, help="facts for each 20 messages")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--explain", action="store_true", help="print the plan of the search statement")
+    parser.add_argument("--radius", type=int, default=Caps().window_radius, help="neighbours of each hit")
+    parser.add_argument("--dense", action="store_true", help="the vectors alone: no terms, every other weight 0")
     chosen = parser.parse_args()
     table = Table("messages", "plain scan ms", "search ms", "ratio of medians", title="search statement, medians")
     console = Console()
@@ -98,7 +121,13 @@ def main() -> None:
             scans, searches = [], []
             for _ in range(chosen.pairs + 10):
                 vector = random.normal(size=1024).astype(np.float32)
-                parameters = {"user_id": f"u{size}", **search_parameters(vector, None, 100, Caps())}
+                asked = asked_terms(
+                    " ".join(spoken_words(random, TERMS_ASKED)), number_weight=1.0, option_weight=0.0
+                )
+                weights = DENSE_ONLY if chosen.dense else Weights()
+                caps = Caps(window_radius=chosen.radius, weights=weights)
+                asking = Question(vector, None, () if chosen.dense else asked)
+                parameters = {"user_id": f"u{size}", **search_parameters(asking, 100, caps)}
                 plain = {"user_id": f"u{size}", "query": HalfVector(vector)}
                 scans.append(timed(connection, SCAN, plain))
                 searches.append(timed(connection, query("search").text, parameters))

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from ops.bench.caller import Phase
+from ops.bench.logs import FIRST_KIND, KINDS
 from ops.bench.scoring import DEPTHS, Coverage, percentile
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"} | dict(enumerate(KINDS, FIRST_KIND))
 
 
 def coverage_tables(overall: Coverage, categories: Mapping[int, Coverage]) -> Iterator[Table]:

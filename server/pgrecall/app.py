@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from collections.abc import AsyncIterator
@@ -14,13 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgrecall import __version__
 from pgrecall.access import Access, configured
 from pgrecall.adding import Adding
+from pgrecall.analysing import Analysing
 from pgrecall.embedding.fastembed import MODEL as FASTEMBED_MODEL
 from pgrecall.embedding.fastembed import FastEmbedEmbedder
 from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.static import StaticEmbedder
 from pgrecall.errors import PgrecallError
 from pgrecall.language.protocol import LanguageModel
-from pgrecall.memory import Caps
+from pgrecall.memory import Caps, Weights
 from pgrecall.routes import Services, answer, failed, router
 from pgrecall.searching import Searching
 from pgrecall.settings import Settings, revealed
@@ -50,7 +52,9 @@ def create_app(settings: Settings, database_url: str) -> FastAPI:
         await store.open()
         try:
             app.state.services = services(settings, store, embedder, model, tally, access)
+            behind = asyncio.create_task(Analysing(store).run())
             yield
+            behind.cancel()
         finally:
             await store.close()
             await embedder.close()
@@ -95,12 +99,23 @@ def services(
         required=required,
         recall_weight=settings.recall_weight,
         recall_tokens=settings.llm_recall_tokens,
+        number_weight=settings.number_weight,
+        option_weight=settings.option_weight,
         caps=Caps(
             settings.return_limit,
             settings.window_radius,
             settings.raw_first,
             settings.return_char_budget,
             settings.return_token_budget,
+            Weights(
+                settings.dense_weight,
+                settings.lexical_weight,
+                settings.neighbour_weight,
+                settings.second_neighbour_weight,
+                settings.session_weight,
+                settings.fact_weight,
+                settings.spelling_weight,
+            ),
         ),
         tally=tally,
     )

@@ -117,11 +117,59 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedTerm:
+    """A term that the log is asked for. `keys`: each spelling under which the log may know it, with the number of
+    letters that the spelling lacks."""
+
+    term: str
+    weight: float = 1.0
+    keys: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one search is asked with; the default asks for the newest memories."""
+
+    first: Vector | None = None
+    """None: the vectors say nothing."""
+    second: Vector | None = None
+    """Of a second round: a memory counts by the better of the two."""
+    terms: tuple[AskedTerm, ...] = ()
+    newest_first: bool = False
+    """Of memories that tie, the later first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each part adds to a memory's score; the defaults are measured (README.md, How well it finds)."""
+
+    dense: float = 0.5
+    """Of the similarity of the vectors, 0 to 1 within a search."""
+    lexical: float = 0.5
+    """Of BM25, 0 to 1 within a search."""
+    neighbour: float = 0.4
+    """Of the better neighbour's score at distance 1 in the session."""
+    second_neighbour: float = 0.3
+    """The same at distance 2."""
+    session: float = 0.4
+    """Of the share of the question's terms that the session holds."""
+    fact: float = 0.5
+    """Of the best fact that rests on the message."""
+    spelling: float = 0.5
+    """Of a term that stands for one the log does not know."""
+
+
+DENSE_ONLY = Weights(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""The ranking by vectors alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caps:
     """What bounds and shapes the evidence of one search."""
 
     return_limit: int = 100
-    window_radius: int = 1
+    window_radius: int = 0
     raw_first: bool = True
     return_char_budget: int = 400_000
     return_token_budget: int | None = None
+    weights: Weights = Weights()

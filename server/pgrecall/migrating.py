@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+import psycopg
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
@@ -17,9 +15,17 @@ from pgrecall.errors import StartRefused
 from pgrecall.models import VERSION_TABLE
 from pgrecall.queries import shipped
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 EXTENSION_SCHEMA = (
     "SELECT n.nspname FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
     " WHERE e.extname = 'vector'"
+)
+
+MADE = (
+    "SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = :schema AND c.relname = :name"
 )
 
 LOCK = 0x70677265_63616C6C
@@ -28,29 +34,33 @@ LOCK = 0x70677265_63616C6C
 
 def config(connection: Connection | None = None) -> Config:
     """Alembic's configuration, the same from a checkout and from the wheel."""
+    # Not above, here and below: alembic is an eighth of what a start imports, and seldom has something to do.
+    from alembic.config import Config
+
     made = Config()
     made.set_main_option("script_location", str(shipped("migrations")).replace("%", "%%"))
     made.attributes["connection"] = connection
     return made
 
 
+def revisions() -> list[str]:
+    """Every revision that this version of the server knows, oldest first: the numbers of the files."""
+    return sorted(path.name[:4] for path in (shipped("migrations") / "versions").glob("[0-9]*.py"))
+
+
 def head() -> str:
     """The newest revision that this version of the server knows."""
-    revision = ScriptDirectory.from_config(config()).get_current_head()
-    assert revision is not None
-    return revision
-
-
-def revisions() -> set[str]:
-    """Every revision that this version of the server knows."""
-    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    return revisions()[-1]
 
 
 def current(connection: Connection) -> str | None:
-    """The revision of the database, None where it was never migrated."""
-    options = {"version_table": VERSION_TABLE, "version_table_schema": connection.dialect.default_schema_name}
-    context = MigrationContext.configure(connection, opts=options)
-    return context.get_current_revision()
+    """The revision of the database, None where it was never migrated. Begins a transaction."""
+    schema = str(connection.dialect.default_schema_name)
+    made = connection.execute(text(MADE), {"schema": schema, "name": VERSION_TABLE}).scalar()
+    if made is None:
+        return None
+    table = f"{store.quoted(schema)}.{VERSION_TABLE}".replace("%", "%%")
+    return connection.exec_driver_sql(f"SELECT version_num FROM {table}").scalar()  # noqa: S608  quoted
 
 
 @contextmanager
@@ -61,9 +71,9 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
     Postgres fails a migration.
     """
     with store.administration(url, schema) as connection:
-        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
-        connection.commit()
         try:
+            connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
+            connection.commit()
             prepare(connection, schema)
             yield connection
         except DBAPIError as error:
@@ -72,9 +82,15 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
                 "Run it again: pgrecall migrate. Where it waited for a lock, when nothing holds that any more.",
             ) from error
         finally:
-            connection.rollback()
-            connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": LOCK})
-            connection.commit()
+            _unlock(connection)
+
+
+def _unlock(connection: Connection) -> None:
+    """A lost connection has given the lock back: what lost it is the error to be seen, not a second one here."""
+    with suppress(DBAPIError, psycopg.Error):
+        connection.rollback()
+        connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": LOCK})
+        connection.commit()
 
 
 def prepare(connection: Connection, schema: str) -> None:
@@ -109,10 +125,10 @@ def prepare(connection: Connection, schema: str) -> None:
 
 def _check_rights(connection: Connection, schema: str, role: str) -> None:
     """Without USAGE Postgres finds nothing in a schema, and says no more than that it does not exist."""
-    wanted = [(connection.execute(text(EXTENSION_SCHEMA)).scalar_one(), "USAGE"), (schema, "USAGE")]
-    if current(connection) is None:
-        wanted.append((schema, "CREATE"))
-    for name, right in wanted:
+    extension_schema = connection.execute(text(EXTENSION_SCHEMA)).scalar_one()
+    for name, right in ((extension_schema, "USAGE"), (schema, "USAGE"), (schema, "CREATE")):
+        if right == "CREATE" and current(connection) == head():
+            continue
         granted = text("SELECT has_schema_privilege(:name, :right)").bindparams(name=name, right=right)
         if not connection.execute(granted).scalar_one():
             raise StartRefused(
@@ -126,12 +142,30 @@ def _check_rights(connection: Connection, schema: str, role: str) -> None:
 def upgrade(url: str, schema: str, revision: str = "head") -> str:
     """Migrate up to `revision`; returns where the database stands then."""
     with migrator(url, schema) as connection:
-        command.upgrade(config(connection), revision)
+        if _known(connection) != (head() if revision == "head" else revision):
+            from alembic import command
+
+            command.upgrade(config(connection), revision)
         return current(connection) or "base"
 
 
 def downgrade(url: str, schema: str, revision: str) -> str:
     """Migrate down to `revision` ("base": nothing is left but the extension)."""
     with migrator(url, schema) as connection:
+        _known(connection)
+        from alembic import command
+
         command.downgrade(config(connection), revision)
         return current(connection) or "base"
+
+
+def _known(connection: Connection) -> str | None:
+    """The revision of the database, outside a transaction. Raises StartRefused where a newer version made it."""
+    here = current(connection)
+    connection.rollback()
+    if here is not None and here not in revisions():
+        raise StartRefused(
+            f"The database is at {here}, which this version does not know.",
+            "Use the newer pgrecall that migrated it.",
+        )
+    return here

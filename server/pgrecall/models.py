@@ -68,6 +68,15 @@ class User(Base):
     )
     next_n: Mapped[int] = mapped_column(comment="The number n that this user's next memory gets")
     created_at: Mapped[datetime] = mapped_column(server_default=func.now(), comment="First request stored")
+    terms_version: Mapped[int] = mapped_column(
+        SmallInteger, server_default="0", comment="Version of the analysis of the memories below analysed_n"
+    )
+    analysed_n: Mapped[int] = mapped_column(
+        server_default="0", comment="Memories below this number have their terms in that version"
+    )
+    terms_length: Mapped[int] = mapped_column(
+        server_default="0", comment="Terms of all this user's memories, repeats counted"
+    )
 
 
 class Session(Base):
@@ -191,6 +200,36 @@ class Fact(Base):
     embedding: Mapped[Any] = mapped_column(
         HALFVEC(DIMENSIONS), comment="Of the rendered line, length 1; padded with zeros to 1024"
     )
+
+
+class Term(Base):
+    """One term of one memory."""
+
+    __tablename__ = "terms"
+    __table_args__ = (
+        # Covering: BM25 reads the index alone. No foreign key: it would double what an Add pays for terms.
+        PrimaryKeyConstraint("user_id", "term", "n", postgresql_include=["count", "length"]),
+        {"comment": "Which memory holds which term: one row for each"},
+    )
+    user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
+    term: Mapped[str] = mapped_column(Id, comment="A stem, a number, a character pair; or # and a hash")
+    n: Mapped[int] = mapped_column(comment="The memory that holds it")
+    count: Mapped[int] = mapped_column(SmallInteger, comment="How often it stands there")
+    length: Mapped[int] = mapped_column(Integer, comment="Terms of that memory, repeats counted")
+
+
+class Spelling(Base):
+    """One way to write, or to misspell, a word of the log."""
+
+    __tablename__ = "spellings"
+    __table_args__ = (
+        PrimaryKeyConstraint("user_id", "key", "missing", "term"),
+        {"comment": "How the words of a log may be misspelt: finds the term that a typing error meant"},
+    )
+    user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
+    key: Mapped[str] = mapped_column(Id, comment="A word of the log, or one less one letter")
+    missing: Mapped[int] = mapped_column(SmallInteger, comment="Letters that the key lacks: 0 or 1")
+    term: Mapped[str] = mapped_column(Id, comment="The word's term")
 
 
 class EmbeddingIdentityRow(Base):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, text
 
-from pgrecall import migrating
+from pgrecall import migrating, rights
 from pgrecall.errors import StartRefused
 from pgrecall.memory import DIMENSIONS, EmbeddingIdentity
 
@@ -19,6 +19,12 @@ POSTGRES = 150000
 PGVECTOR = (0, 8, 0)
 PGVECTOR_HNSW = (0, 8, 4)
 """Below it the HNSW vacuum was faulty."""
+
+FILLED = """
+SELECT EXISTS (SELECT FROM messages)
+    OR row_security_active('messages') AND pg_relation_size('messages') > 0
+"""
+"""Under row-level security the messages of all users may be hidden; how much room they take is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ def inspect(connection: Connection, identity: EmbeddingIdentity) -> list[Finding
     """All findings on a database; those that make no sense after a failure are left out."""
     findings = [_postgres(connection), _pgvector(connection), _durability(connection)]
     if any(finding.level == "failed" for finding in findings):
+        return findings
+    findings.append(_rights(connection))
+    if findings[-1].level == "failed":
         return findings
     head = _migration_head(connection)
     if head.level == "failed":
@@ -108,6 +117,23 @@ def _durability(connection: Connection) -> Finding:
     return Finding("durability", "ok", "fsync, full_page_writes and synchronous_commit are on")
 
 
+def _rights(connection: Connection) -> Finding:
+    """Before the migrations: who may not read their table learns nothing else of them."""
+    schema = str(connection.dialect.default_schema_name)
+    missing = rights.lacking(connection, schema)
+    role = connection.execute(text("SELECT quote_ident(current_user)")).scalar_one()
+    connection.rollback()
+    if not missing:
+        return Finding("rights", "ok", f"{role} may read and write every table")
+    needed = any(one.needed for one in missing)
+    return Finding(
+        "rights", "failed" if needed else "warning",
+        f"{role} lacks {'; '.join(one.shown() for one in missing)}"
+        + ("" if needed else ": the server needs it not, who reads a log in psql does"),
+        "Ask the administrator to run, in this database: " + " ".join(one.grant(schema, role) for one in missing),
+    )  # fmt: skip
+
+
 def _migration_head(connection: Connection) -> Finding:
     here, head = migrating.current(connection), migrating.head()
     connection.rollback()
@@ -139,13 +165,19 @@ def _identity(connection: Connection, identity: EmbeddingIdentity) -> Finding:
     row = connection.execute(
         text("SELECT backend, model, dimensions, endpoint, preprocessing FROM embedding_identity")
     ).one_or_none()
-    filled = connection.execute(text("SELECT EXISTS (SELECT FROM messages)")).scalar_one()
+    hidden = connection.execute(text("SELECT row_security_active('embedding_identity')")).scalar_one()
+    filled = connection.execute(text(FILLED)).scalar_one()
     connection.rollback()
     shown = f"{identity.backend} {identity.model}, {identity.dimensions} dimensions"
     remedy = (
         "Start on an empty database (another PGRECALL_DATABASE_URL or PGRECALL_DATA_DIR),"
         " or with the settings that filled this one."
     )
+    if row is None and hidden:
+        return Finding(
+            "embeddings", "failed", "row-level security may hide by which model the store was filled",
+            "Run: ALTER TABLE embedding_identity DISABLE ROW LEVEL SECURITY; (nobody's memories are in it)",
+        )  # fmt: skip
     if row is None and filled:
         return Finding("embeddings", "failed", "the store is filled, but nothing says by which model", remedy)
     if row is None:

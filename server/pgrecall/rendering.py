@@ -26,6 +26,11 @@ def line(occurred_at: datetime | None, speaker: str | None, content: str) -> str
     return said if occurred_at is None else f"[{_minute(occurred_at)}] {said}"
 
 
+def spoken(speaker: str, content: str) -> str:
+    """`content` without its speaker's label: what stands in every message tells none apart."""
+    return content.lstrip()[len(speaker) :].lstrip(" ").lstrip(":：") if _is_labelled(content, speaker) else content
+
+
 def _is_labelled(content: str, speaker: str) -> bool:
     head = content.lstrip()
     return head.startswith(speaker) and head[len(speaker) :].lstrip(" ").startswith((":", "："))

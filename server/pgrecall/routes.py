@@ -84,7 +84,9 @@ def without(responses: dict[int | str, dict[str, Any]], *codes: int) -> dict[int
     responses=ERRORS,
     openapi_extra=described(AddRequest),
 )
+@router.post("/add/", include_in_schema=False)  # not every client follows a redirect
 @router.post("/v1/memory/add", include_in_schema=False)
+@router.post("/v1/memory/add/", include_in_schema=False)
 async def add(request: Request) -> Response:
     services = entered(request)
     deadline = Deadline(services.add_seconds)
@@ -111,7 +113,9 @@ async def add(request: Request) -> Response:
     responses=without(ERRORS, 409),
     openapi_extra=described(SearchRequest),
 )
+@router.post("/search/", include_in_schema=False)  # not every client follows a redirect
 @router.post("/v1/memory/search", include_in_schema=False)
+@router.post("/v1/memory/search/", include_in_schema=False)
 async def search(request: Request) -> Response:
     services = entered(request)
     deadline = Deadline(services.search_seconds)
@@ -130,6 +134,7 @@ async def search(request: Request) -> Response:
     response_model=HealthResponse,
     response_model_exclude_unset=True,
 )
+@router.get("/health/", include_in_schema=False)
 async def health(request: Request) -> Response:
     services: Services = request.app.state.services
     if not (services.access.open or services.access.knows(request.headers)):

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from pgvector import HalfVector
+from psycopg.types.numeric import Int2
 
 from pgrecall.ids import stored_id
-from pgrecall.memory import Addition, Caps, FoundMemory, Kind, Vector, Vectors, memory_id
-from pgrecall.rendering import estimate_tokens, line, line_key
+from pgrecall.lexical.analysis import VERSION, Analysis, analyse
+from pgrecall.memory import (
+    DENSE_ONLY,
+    Addition,
+    Caps,
+    FoundMemory,
+    Kind,
+    Question,
+    Vectors,
+    memory_id,
+)
+from pgrecall.rendering import estimate_tokens, line, line_key, spoken
 
 HITS_PER_MEMORY = 3
 """Hits walked for each memory asked for: neighbours of the best 3 x top_k are enough (DESIGN.md, Bound the
 walk: unbounded it cost 8 to 12 times the plain scan, bounded 1.4 to 2)."""
 
 NO_BOUND = 2**62
+MOST_COUNTED = 2**15 - 1
+"""Times that a term counts in one memory: BM25 grows no more long before."""
 
 
 def addition_parameters(addition: Addition) -> dict[str, Any]:
@@ -57,15 +71,58 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
         "fact_embeddings": _halfvecs(addition.fact_vectors),
         "prompt_version": addition.prompt_version,
         "language_model": addition.language_model,
+        **term_parameters([spoken(m.speaker, m.content) for m in messages] + [f.content for f in facts]),
     }
 
 
-def search_parameters(query: Vector | None, second: Vector | None, top_k: int, caps: Caps) -> dict[str, Any]:
-    """What sql/search.sql is given. `query` None: the newest memories."""
-    memories = min(top_k, caps.return_limit)
+def term_parameters(texts: Sequence[str], ns: Sequence[int] | None = None) -> dict[str, Any]:
+    """The terms of memories, by their numbers `ns`, or else by their place among them."""
+    analysed: list[Analysis] = [analyse(text) for text in texts]
+    postings = [
+        (place, term, Int2(min(count, MOST_COUNTED)), one.length)
+        for place, one in enumerate(analysed)
+        for term, count in one.terms.items()
+    ]
+    words = sorted({(word, term) for one in analysed for word, term in one.words.items()})
+    places = [place for place, _, _, _ in postings]
     return {
-        "query": None if query is None else HalfVector(query),
-        "second": None if second is None else HalfVector(second),
+        "terms_version": VERSION,
+        "terms_length": sum(one.length for one in analysed),
+        **({"term_places": places} if ns is None else {"ns": [ns[place] for place in places]}),
+        "terms": [term for _, term, _, _ in postings],
+        "term_counts": [count for _, _, count, _ in postings],
+        "term_lengths": [length for _, _, _, length in postings],
+        "words": [word for word, _ in words],
+        "word_terms": [term for _, term in words],
+    }
+
+
+def analysis_parameters(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """What sql/reanalyse.sql is given for rows of sql/texts.sql, at least one."""
+    ns = [n for _, n, _, _ in rows]
+    texts = [content if speaker is None else spoken(speaker, content) for _, _, speaker, content in rows]
+    return {"since": rows[0][0], "until": ns[-1] + 1, **term_parameters(texts, ns)}
+
+
+def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, Any]:
+    """What sql/search.sql is given."""
+    memories = min(top_k, caps.return_limit)
+    asked, weights, newest_first = question.terms, caps.weights, question.newest_first
+    if question.first is None and not asked:  # then distance is age
+        weights, newest_first = DENSE_ONLY, True
+    elif question.first is None:
+        weights = replace(weights, dense=0.0)
+    keys = [(place, key, lacks) for place, one in enumerate(asked, start=1) for key, lacks in one.keys]
+    return {
+        "terms": [one.term for one in asked],
+        "weights": [one.weight for one in asked],
+        "key_places": [place for place, _, _ in keys],
+        "keys": [key for _, key, _ in keys],
+        "missings": [Int2(lacks) for _, _, lacks in keys],
+        **asdict(weights),
+        "ties": -1 if newest_first else 1,
+        "query": None if question.first is None else HalfVector(question.first),
+        "second": None if question.second is None else HalfVector(question.second),
         "hits": HITS_PER_MEMORY * memories,
         "radius": caps.window_radius,
         "memories": memories,

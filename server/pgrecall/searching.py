@@ -14,7 +14,8 @@ from pgrecall.embedding.segments import blend, embed_texts
 from pgrecall.errors import DeadlineExceeded, LanguageRefused, LanguageUnavailable
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.language.recalling import missing_question, recall_question
-from pgrecall.memory import Caps, FoundMemory, Vector
+from pgrecall.lexical.question import asked_terms
+from pgrecall.memory import Caps, FoundMemory, Question, Vector
 from pgrecall.rendering import line
 from pgrecall.stopwords import has_words
 from pgrecall.store import Store
@@ -38,6 +39,8 @@ class Searching:
         required: bool,
         recall_weight: float,
         recall_tokens: int,
+        number_weight: float,
+        option_weight: float,
         caps: Caps,
         tally: Tally,
     ) -> None:
@@ -48,6 +51,8 @@ class Searching:
         self._required = required
         self._recall_weight = recall_weight
         self._recall_tokens = recall_tokens
+        self._number_weight = number_weight
+        self._option_weight = option_weight
         self._caps = caps
         self._tally = tally
 
@@ -60,20 +65,28 @@ class Searching:
         if call.top_k <= 0:
             return []
         if not has_words(call.query):
-            return await self._store.search(call.user_id, None, None, call.top_k, self._caps, deadline)
+            return await self._found(call, Question(), deadline)
         query, question = await side_by_side(
             self._embed(call.query, deadline), self._recall_question(call, deadline)
         )
-        first = await self._blended(query, question, deadline)
-        # A query that says nothing to the embedder has no direction: the newest, as for a blank one.
-        evidence = await self._store.search(
-            call.user_id, first if np.any(first) else None, None, call.top_k, self._caps, deadline
+        asked = asked_terms(
+            call.query,
+            call.options,
+            number_weight=self._number_weight,
+            option_weight=self._option_weight,
         )
+        blended = await self._blended(query, question, deadline)
+        # A query that says nothing to the embedder has no direction: its terms alone, or else the newest.
+        first = blended if np.any(blended) else None
+        evidence = await self._found(call, Question(first, None, asked), deadline)
         missing = await self._missing_question(call, evidence, deadline)
         if missing is None:
             return evidence
         second = await self._blended(query, missing, deadline)
-        return await self._store.search(call.user_id, first, second, call.top_k, self._caps, deadline)
+        return await self._found(call, Question(blended, second, asked), deadline)
+
+    async def _found(self, call: SearchCall, question: Question, deadline: Deadline) -> Sequence[FoundMemory]:
+        return await self._store.search(call.user_id, question, call.top_k, self._caps, deadline)
 
     async def _embed(self, text: str, deadline: Deadline) -> Vector:
         vector: Vector = (await embed_texts(self._embedder, [text], deadline))[0]

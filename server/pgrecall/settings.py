@@ -64,8 +64,17 @@ class Settings(BaseModel):
 
     # What a search returns
     recall_weight: float = Field(0.5, ge=0, le=1, description="share of the recall question in the score")
+    dense_weight: float = Field(0.5, ge=0, le=10, description="of the vectors' similarity, 0 to 1 a search")
+    lexical_weight: float = Field(0.5, ge=0, le=10, description="of BM25, 0 to 1 a search")
+    neighbour_weight: float = Field(0.4, ge=0, le=10, description="of the better neighbour's score, distance 1")
+    second_neighbour_weight: float = Field(0.3, ge=0, le=10, description="the same, distance 2")
+    session_weight: float = Field(0.4, ge=0, le=10, description="of the question's share in the session")
+    fact_weight: float = Field(0.5, ge=0, le=10, description="of the best fact that rests on a message")
+    spelling_weight: float = Field(0.5, ge=0, le=10, description="of a term in place of an unknown one")
+    number_weight: float = Field(1.5, ge=0, le=10, description="of a question's numbers beside its words")
+    option_weight: float = Field(0.2, ge=0, le=10, description="of the options' words beside the question's")
     return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
-    window_radius: int = Field(1, ge=0, le=10, description="neighbours of each hit, either side")
+    window_radius: int = Field(0, ge=0, le=10, description="neighbours of each hit, either side")
     raw_first: bool = Field(True, description="verbatim messages before facts")
     return_char_budget: int = Field(400_000, ge=1, description="stored characters a search returns")
     return_token_budget: int | None = Field(None, ge=1, description="estimated tokens; unset: no bound")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -19,9 +20,10 @@ from sqlalchemy.pool import NullPool
 from pgrecall.deadline import Deadline
 from pgrecall.errors import DatabaseUnavailable, DeadlineExceeded, StartRefused
 from pgrecall.ids import stored_id
-from pgrecall.memory import Addition, Caps, FoundMemory, Vector
+from pgrecall.lexical.analysis import VERSION
+from pgrecall.memory import Addition, Caps, FoundMemory, Question
 from pgrecall.queries import Query, query
-from pgrecall.rows import addition_parameters, found, search_parameters
+from pgrecall.rows import addition_parameters, analysis_parameters, found, search_parameters
 
 CONNECT_TIMEOUT = 10
 """Seconds for one connection attempt, and for a free connection of the pool."""
@@ -87,11 +89,13 @@ def search_path(schema: str, extension_schema: str | None) -> str:
 
 def wait_for(url: str, wait: float) -> psycopg.Connection[TupleRow]:
     """A connection, as soon as the database takes one. Raises StartRefused after `wait` seconds, and at once
-    where waiting cannot help (a wrong password, an unknown database)."""
+    where waiting cannot help (a wrong password, an unknown database). `wait` 0: one attempt, which may take
+    CONNECT_TIMEOUT. No attempt ends before 2 s, as in libpq: a host that is silent may cost those beyond `wait`."""
     until = time.monotonic() + wait
     while True:
+        left = math.ceil(until - time.monotonic()) if wait else CONNECT_TIMEOUT
         try:
-            return psycopg.connect(conninfo(url), connect_timeout=CONNECT_TIMEOUT)
+            return psycopg.connect(conninfo(url), connect_timeout=max(1, min(CONNECT_TIMEOUT, left)))
         except psycopg.Error as error:
             final = isinstance(error, psycopg.ProgrammingError) or any(
                 sign in str(error)
@@ -129,7 +133,9 @@ class Store:
     async def open(self) -> None:
         """Learn where the extension lives, then fill the pool. Raises StartRefused."""
         try:
-            async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            async with await psycopg.AsyncConnection.connect(
+                self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT
+            ) as connection:
                 cursor = await connection.execute(query("extension").text)
                 row = await cursor.fetchone()
             if row is None:
@@ -162,21 +168,26 @@ class Store:
         A connection that the server closed is found out only by using it: the pool is then swept, and the
         statement sent once more. Every statement may be sent twice: an Add that was stored is a repeat.
         """
+        return await self.run_for(stored_id(user_id)[0], statement, parameters, deadline)
+
+    async def run_for(
+        self, key: str, statement: Query, parameters: Mapping[str, Any], deadline: Deadline
+    ) -> Sequence[TupleRow]:
+        """The same for a user's stored key."""
         async with translated(), deadline.enforced():
             try:
-                return await self._send(statement, user_id, parameters, deadline)
+                return await self._send(statement, key, parameters, deadline)
             except PoolTimeout:
                 raise  # an OperationalError too: no connection came, and waiting as long again brings none
             except psycopg.OperationalError as error:
                 if error.sqlstate not in (None, "57P01", "57P02", "57P03"):
                     raise
                 await self._pool.check()
-                return await self._send(statement, user_id, parameters, deadline)
+                return await self._send(statement, key, parameters, deadline)
 
     async def _send(
-        self, statement: Query, user_id: str, parameters: Mapping[str, Any], deadline: Deadline
+        self, statement: Query, key: str, parameters: Mapping[str, Any], deadline: Deadline
     ) -> Sequence[TupleRow]:
-        key, _ = stored_id(user_id)
         # Before the time is up: a caller learns that the database is away, not only that it took too long.
         async with self._pool.connection(timeout=min(CONNECT_TIMEOUT, 0.9 * deadline.clip(3600))) as connection:
             preamble = {
@@ -203,18 +214,26 @@ class Store:
         return bytes(digest), bool(stored)
 
     async def search(
-        self,
-        user_id: str,
-        first: Vector | None,
-        second: Vector | None,
-        top_k: int,
-        caps: Caps,
-        deadline: Deadline,
+        self, user_id: str, question: Question, top_k: int, caps: Caps, deadline: Deadline
     ) -> list[FoundMemory]:
-        """The evidence for a vector (or the better of two), ordered and bounded as sql/search.sql says;
-        `first` None: the newest memories. Raises as `run`."""
-        parameters = search_parameters(first, second, top_k, caps)
+        """The evidence, ordered and bounded as sql/search.sql says. Raises as `run`."""
+        parameters = search_parameters(question, top_k, caps)
         return [found(row) for row in await self.run(query("search"), user_id, parameters, deadline)]
+
+    async def unanalysed(self, after: str, deadline: Deadline) -> str | None:
+        """The stored key of the first user after one whose log waits to be analysed. Raises as `run`."""
+        rows = await self.run_for(after, query("unanalysed"), {"terms_version": VERSION}, deadline)
+        return str(rows[0][0]) if rows else None
+
+    async def analyse(self, key: str, most: int, deadline: Deadline) -> int:
+        """Analyse the next memories of the user with this stored key, at most `most`; how many there were, 0
+        where none wait, or another server has them in hand. Raises as `run`."""
+        parameters = {"terms_version": VERSION, "most": most}
+        rows = await self.run_for(key, query("texts"), parameters, deadline)
+        if not rows:
+            return 0
+        written = await self.run_for(key, query("reanalyse"), analysis_parameters(rows), deadline)
+        return len(rows) if written else 0
 
     async def counts(self, deadline: Deadline) -> dict[str, int]:
         """How many users and memories are stored. Raises as `run`."""

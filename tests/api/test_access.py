@@ -62,7 +62,7 @@ def test_any_header_with_the_right_secret_is_accepted_under_any_scheme(
 
 @pytest.mark.parametrize("headers", WRONG)
 def test_a_wrong_or_missing_secret_is_a_401(guarded: httpx2.Client, user: str, headers: dict[str, Any]) -> None:
-    for path in ("/add", "/search", "/v1/memory/add", "/v1/memory/search"):
+    for path in ("/add", "/add/", "/search", "/search/", "/v1/memory/add", "/v1/memory/search/"):
         response = guarded.post(path, json=add_body(user, "hello") | {"query": "hello"}, headers=headers)
         assert response.status_code == 401
         assert response.headers["www-authenticate"]

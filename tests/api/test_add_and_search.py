@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.api.calling import added, contents, found, post
-from tests.running import add_body
+from tests.running import add_body, serving
 
 
 def test_what_was_added_is_found_as_date_speaker_and_text(client: httpx2.Client, user: str) -> None:
@@ -44,9 +44,10 @@ def test_the_nearest_message_comes_first_and_brings_its_neighbours(client: httpx
     ]
 
 
-def test_neighbours_bear_the_score_of_their_hit(client: httpx2.Client, user: str) -> None:
-    added(client, user, "The bread is warm", "My bicycle was stolen", "It rained")
-    assert len({memory["score"] for memory in found(client, user, "stolen bicycle")}) == 1
+def test_neighbours_in_a_window_bear_the_score_of_their_hit(database: str, user: str) -> None:
+    with serving(database, window_radius=1) as client:
+        added(client, user, "The bread is warm", "My bicycle was stolen", "It rained")
+        assert len({memory["score"] for memory in found(client, user, "stolen bicycle")}) == 1
 
 
 def test_a_session_never_filters(client: httpx2.Client, user: str) -> None:

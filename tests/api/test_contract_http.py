@@ -71,6 +71,7 @@ def test_the_aliases_answer_alike(client: httpx2.Client, user: str) -> None:
         ("GET", "/nowhere", 404),
         ("POST", "/add/more", 404),
         ("GET", "/add", 405),
+        ("GET", "/add/", 405),
         ("PUT", "/search", 405),
         ("DELETE", "/v1/memory/add", 405),
         ("POST", "/health", 405),
@@ -85,10 +86,22 @@ def test_an_unknown_path_or_method_is_answered_in_the_shape_of_an_error(
     assert isinstance(response.json()["detail"]["reason"], str)
 
 
-def test_a_slash_at_the_end_leads_to_the_same_place(client: httpx2.Client, user: str) -> None:
-    response = client.post("/add/", json=add_body(user, "hello"), follow_redirects=True)
-    assert response.status_code == 200
+@pytest.mark.parametrize("path", ["", "/v1/memory"])
+def test_a_slash_at_the_end_is_answered_without_a_redirect(client: httpx2.Client, user: str, path: str) -> None:
+    body = add_body(user, "hello")
+    first = client.post(f"{path}/add/", json=body)
+    assert first.status_code == 200
+    assert first.json() == client.post(f"{path}/add", json=body).json()
+    query = {"user_id": user, "query": "hello"}
+    slashed = client.post(f"{path}/search/", json=query)
+    assert slashed.status_code == 200
+    assert slashed.json() == client.post(f"{path}/search", json=query).json()
     assert len(found(client, user)) == 1
+    assert client.get("/health/").json()["status"] == "ok"
+
+
+def test_openapi_names_each_endpoint_once(client: httpx2.Client) -> None:
+    assert sorted(client.get("/openapi.json").json()["paths"]) == ["/add", "/health", "/search"]
 
 
 def test_health_says_that_it_lives(client: httpx2.Client) -> None:

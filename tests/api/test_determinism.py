@@ -110,4 +110,4 @@ def test_a_log_replayed_under_other_ids_gives_the_same_contents_in_the_same_orde
     assert alone == again
     assert alone == together
     assert alone == slowly
-    assert any("I noted" in line for line in alone[1])
+    assert any("I noted" in line for line in alone[2])

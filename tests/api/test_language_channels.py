@@ -125,7 +125,14 @@ def test_the_score_is_the_weighted_sum_of_both_similarities(
     database: str, provider: StandIn, user: str, weight: float
 ) -> None:
     question = "Did I tell you about the bicycle that was stolen?"
-    with server(database, provider, extract=False, recall_weight=weight, window_radius=0) as client:
+    vectors_alone = {
+        "dense_weight": 1,
+        "lexical_weight": 0,
+        "neighbour_weight": 0,
+        "second_neighbour_weight": 0,
+        "session_weight": 0,
+    }
+    with server(database, provider, extract=False, recall_weight=weight, **vectors_alone) as client:
         added(client, user, *LINES)
         provider.misbehave("chat", "content", content=json.dumps({"recall_question": question}))
         data = found(client, user, "warm bread")
@@ -133,10 +140,13 @@ def test_the_score_is_the_weighted_sum_of_both_similarities(
     def similarity(text: str, content: str) -> float:
         return float(np.dot(vector(text, 1024), vector(content, 1024)))
 
-    for memory in data:
-        expected = (1 - weight) * similarity("warm bread", memory["content"])
-        expected += weight * similarity(question, memory["content"])
-        assert memory["score"] == pytest.approx(expected, abs=2e-3)
+    sums = [
+        (1 - weight) * similarity("warm bread", memory["content"])
+        + weight * similarity(question, memory["content"])
+        for memory in data
+    ]
+    for memory, one in zip(data, sums, strict=True):  # as a score: from 0, the least of the log, to 1
+        assert memory["score"] == pytest.approx((one - min(sums)) / (max(sums) - min(sums)), abs=1e-2)
     assert data[0]["content"].endswith(LINES[1] if weight == 1 else LINES[0])
     assert [memory["score"] for memory in data] == sorted((memory["score"] for memory in data), reverse=True)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import shutil
 import string
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -122,6 +124,19 @@ def test_nothing_that_was_answered_is_lost_when_everything_is_killed() -> None:
     assert [one.lost for one in rounds] == [[], []]
     assert all(one.answered for one in rounds)
     assert [one.way for one in rounds] == ["everything", "Postgres"]
+
+
+def test_a_crash_run_that_goes_wrong_tells_where_its_data_stay() -> None:
+    kept: list[Path] = []
+
+    def fails(one: Round) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        crash(rounds=1, workers=2, seed=1, seen=fails, keeping=kept.append)
+    (place,) = kept
+    assert (place / "data").is_dir()
+    shutil.rmtree(place)
 
 
 def test_a_loss_is_noticed(new_database: Callable[..., str]) -> None:

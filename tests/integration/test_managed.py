@@ -214,6 +214,16 @@ def test_start_gives_up_after_its_time() -> None:
     assert "PGRECALL_DATABASE_WAIT" in refusal.remedy
 
 
+@pytest.mark.parametrize("wait", [0.5, 3])
+def test_start_gives_up_after_its_time_on_a_host_that_is_silent(wait: float) -> None:
+    """It takes the connection and never answers: an attempt lasts until its own time is up."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        refusal = refused(lambda: store.wait_for(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d", wait))
+    assert wait <= time.monotonic() - started < wait + 2.5
+    assert "PGRECALL_DATABASE_WAIT" in refusal.remedy
+
+
 def test_database_that_says_it_is_starting_up_is_waited_for(database: str) -> None:
     """As one that recovers does: it takes the connection, and answers that it is not ready."""
     proxy = Proxy(database)

@@ -21,6 +21,7 @@ from pgrecall.errors import StartRefused
 from pgrecall.memory import DIMENSIONS, Addition, EmbeddingIdentity, Extraction, Message
 from pgrecall.readiness import Finding
 from pgrecall.store import Store
+from tests.running import fresh
 
 IDENTITY = StaticEmbedder().identity
 OTHERS = [
@@ -73,7 +74,9 @@ async def fill(url: str) -> None:
 def test_migrated_database_is_ready(database: str) -> None:
     found = findings(database)
     assert {finding.level for finding in found.values()} == {"ok"}
-    assert list(found) == ["PostgreSQL", "pgvector", "durability", "migrations", "dimensions", "embeddings"]
+    assert list(found) == [
+        "PostgreSQL", "pgvector", "durability", "rights", "migrations", "dimensions", "embeddings",
+    ]  # fmt: skip
     readiness.require(list(found.values()))
 
 
@@ -163,6 +166,46 @@ async def test_filled_store_without_identity_stops_the_start(new_database: Calla
     assert findings(url)["embeddings"].level == "ok", "while it is empty, the first start may record one"
     await fill(url)
     stops(findings(url), "embeddings", "filled", "empty database")
+
+
+@pytest.fixture
+def guarded(new_database: Callable[..., str]) -> tuple[str, str]:
+    """A database whose messages row-level security hides from a role: (URL, the role's URL)."""
+    url, role = new_database(), fresh("reader").replace("-", "_")
+    execute(
+        url,
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}",
+        "ALTER TABLE messages ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON messages USING (user_id = current_setting('pgrecall.user_id', true))",
+    )
+    return url, url.replace("pgrecall@", f"{role}@")
+
+
+async def test_store_whose_messages_are_hidden_is_known_to_be_filled(guarded: tuple[str, str]) -> None:
+    url, reader = guarded
+    execute(url, "DELETE FROM embedding_identity")
+    assert findings(reader)["embeddings"].level == "ok", "while it is empty, the first start may record one"
+    await fill(url)
+    with psycopg.connect(reader) as connection:
+        assert connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    stops(findings(reader), "embeddings", "filled", "empty database")
+
+
+async def test_another_identity_stops_the_start_where_messages_are_hidden(guarded: tuple[str, str]) -> None:
+    url, reader = guarded
+    await fill(url)
+    stops(findings(reader, OTHERS[0]), "embeddings", IDENTITY.model, "empty database")
+    assert findings(reader)["embeddings"].level == "ok"
+
+
+def test_hidden_identity_stops_the_start(guarded: tuple[str, str]) -> None:
+    url, reader = guarded
+    execute(url, "ALTER TABLE embedding_identity ENABLE ROW LEVEL SECURITY")
+    found = findings(reader)
+    stops(found, "embeddings", "row-level security", "DISABLE ROW LEVEL SECURITY")
+    execute(url, found["embeddings"].remedy.removeprefix("Run: ").partition(";")[0])
+    assert findings(reader)["embeddings"].level == "ok"
 
 
 def test_recorded_identity_stays_the_first(new_database: Callable[..., str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pgrecall.deadline import Deadline
 from pgrecall.errors import DatabaseUnavailable, DeadlineExceeded
 from pgrecall.ids import MAX_BYTES, stored_id
-from pgrecall.memory import DIMENSIONS, Addition, Caps, Extraction, Message
+from pgrecall.memory import DIMENSIONS, Addition, Caps, Extraction, Message, Question
 from pgrecall.queries import Query
 from pgrecall.store import Store
 from tests.integration.proxy import Proxy
@@ -45,7 +45,7 @@ def addition(user: str, content: str = "I ran today") -> Addition:
 
 
 async def contents(store: Store, user: str, seconds: float = 30) -> list[str]:
-    found = await store.search(user, None, None, 10, Caps(), Deadline(seconds))
+    found = await store.search(user, Question(), 10, Caps(), Deadline(seconds))
     return [memory.content for memory in found]
 
 
@@ -149,7 +149,7 @@ async def test_newest_of_an_undated_log_are_the_last_that_were_said(database: st
     async with opened(database, pool_size=1) as store:
         for number in range(9):
             await store.add(addition(user, f"I ran {number}"), Deadline(30))
-        found = await store.search(user, None, None, 3, Caps(window_radius=0), Deadline(30))
+        found = await store.search(user, Question(), 3, Caps(window_radius=0), Deadline(30))
     assert [memory.content for memory in found] == ["I ran 8", "I ran 7", "I ran 6"]
 
 

@@ -14,11 +14,13 @@ import psycopg
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
 
 from pgrecall import migrating, store
 from pgrecall.deadline import Deadline
 from pgrecall.errors import StartRefused
 from pgrecall.memory import DIMENSIONS, Addition, Extraction, Fact, Message
+from pgrecall.models import VERSION_TABLE
 from pgrecall.queries import shipped
 from pgrecall.store import Store
 
@@ -113,8 +115,54 @@ def test_migration_that_waits_for_a_lock_gives_up(new_database: Callable[..., st
             migrating.downgrade(url, "public", "base")
         assert "pgrecall migrate" in refusal.value.remedy
     with store.administration(url, "public") as connection:
-        assert migrating.current(connection) == migrating.head()
+        assert migrating.current(connection) == "0001", "the step that waited for messages"
     assert migrating.downgrade(url, "public", "base") == "base", "the migrators' lock was given back"
+
+
+@pytest.mark.parametrize("move", [migrating.upgrade, lambda url, schema: migrating.downgrade(url, schema, "base")])
+def test_database_of_a_newer_version_is_left_alone(
+    new_database: Callable[..., str], move: Callable[[str, str], str]
+) -> None:
+    url = new_database()
+    with psycopg.connect(url) as connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'".encode())
+    with pytest.raises(StartRefused, match="9999") as refusal:
+        move(url, "public")
+    assert "newer pgrecall" in refusal.value.remedy
+    assert rows(url, f"SELECT version_num FROM {VERSION_TABLE}") == [("9999",)]
+
+
+def test_start_on_a_migrated_database_does_not_load_alembic(new_database: Callable[..., str]) -> None:
+    code = """
+import sys
+from pgrecall import cli, migrating
+migrating.upgrade(sys.argv[1], "public")
+assert "alembic" not in sys.modules
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", code, new_database()], capture_output=True, text=True, timeout=60
+    )
+    assert process.returncode == 0, process.stderr
+
+
+def test_migrator_whose_connection_died_tells_what_cut_it_off(new_database: Callable[..., str]) -> None:
+    url = new_database()
+    with pytest.raises(StartRefused, match="terminating connection due to administrator command"):
+        migrate_cut_off(url, lambda connection: connection.execute(text("SELECT 1")))
+    assert migrating.upgrade(url, "public") == migrating.head(), "the lock went with the connection"
+
+
+def test_error_in_a_migration_is_seen_also_where_the_connection_died(new_database: Callable[..., str]) -> None:
+    with pytest.raises(ZeroDivisionError):
+        migrate_cut_off(new_database(), lambda connection: 1 / 0)
+
+
+def migrate_cut_off(url: str, step: Callable[[Connection], object]) -> None:
+    """A step of a migrator whose connection the server has ended."""
+    with migrating.migrator(url, "public") as connection:
+        process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        rows(url, f"SELECT pg_terminate_backend({process}, 5000)")
+        step(connection)
 
 
 # The files
@@ -122,9 +170,10 @@ def test_migration_that_waits_for_a_lock_gives_up(new_database: Callable[..., st
 
 def test_files_are_numbered_without_gap_and_have_one_head() -> None:
     scripts = ScriptDirectory.from_config(migrating.config())
-    revisions = sorted(migrating.revisions())
+    revisions = migrating.revisions()
+    assert {script.revision for script in scripts.walk_revisions()} == set(revisions)
     assert revisions == [f"{number:04}" for number in range(1, len(revisions) + 1)]
-    assert scripts.get_heads() == [revisions[-1]]
+    assert scripts.get_heads() == [revisions[-1]] == [migrating.head()]
     files = sorted(path.name for path in (shipped("migrations") / "versions").glob("*.py"))
     assert [name.split("_")[0] for name in files] == revisions
 

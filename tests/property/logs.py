@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 
 import numpy as np
@@ -18,6 +19,22 @@ DATES = [
     datetime(9999, 12, 31, 23, 59, tzinfo=UTC),
 ]
 TEXTS = ["I ran today", "i RAN \t today", "I: I ran today", "我昨天跑步了", "The flat has a blue door " * 5, "no"]
+QUERIES = [
+    "ran",
+    "today",
+    "rann",
+    "tody",
+    "blue",
+    "door",
+    "昨天",
+    "我",
+    "跑",
+    "flta",
+    "35",
+    "swam",
+    "door blue flat",
+]
+"""Known, misspelt, unknown, of one character."""
 
 
 def widened(numbers: list[int]) -> Vector:
@@ -68,3 +85,13 @@ def additions(draw: st.DrawFn, user_id: str, request_id: str, least: int = 0, mo
 def logs(draw: st.DrawFn, user_id: str, most: int = 4) -> list[Addition]:
     """Adds of one user, in order of arrival."""
     return [draw(additions(user_id, f"request-{place}")) for place in range(draw(st.integers(1, most)))]
+
+
+def spoken(user_id: str, request_id: str, text: str) -> Addition:
+    """One message that no vector tells from another."""
+    said = (Message("user", "I", text, None),)
+    nothing = np.zeros((0, DIMENSIONS), np.float32)
+    return Addition(
+        user_id, request_id, "s", hashlib.sha256(text.encode()).digest(), said, widened([1, 0, 0])[None],
+        (), nothing, Extraction.OFF, None, 1, "",
+    )  # fmt: skip

@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-
-from pgrecall.memory import Addition, Caps, Kind, Vector, memory_id
-from pgrecall.rendering import estimate_tokens, line
+from pgrecall.lexical.analysis import Analysis, analyse
+from pgrecall.memory import DENSE_ONLY, Addition, Caps, Kind, Question, Vector, memory_id
+from pgrecall.rendering import estimate_tokens, line, spoken
+from tests.property import scoring
 
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
-UNDATED = -1e12
-"""The score of an undated memory where the newest are asked for: below that of every date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +29,9 @@ class Kept:
     position: int
     line: str
     vector: Vector
+    analysis: Analysis
+    sources: tuple[UUID, ...] = ()
+    """Of a fact: the ids of its messages."""
 
     @property
     def when(self) -> tuple[datetime, int]:
@@ -49,24 +50,25 @@ def stored(additions: Iterable[Addition]) -> list[Kept]:
             id_ = memory_id(a.user_id, a.request_id, Kind.MESSAGE, place)
             said = line(m.occurred_at, m.speaker, m.content)
             turn, vector = first_turn + place, a.message_vectors[place]
-            log.append(Kept(Kind.MESSAGE, id_, a.session_id, m.occurred_at, turn, place, said, vector))
+            terms = analyse(spoken(m.speaker, m.content))
+            log.append(Kept(Kind.MESSAGE, id_, a.session_id, m.occurred_at, turn, place, said, vector, terms))
         for place, f in enumerate(a.facts):
             id_ = memory_id(a.user_id, a.request_id, Kind.FACT, place)
             date = a.messages[f.sources[0]].occurred_at
             turn, vector = first_turn + f.sources[0], a.fact_vectors[place]
-            log.append(Kept(Kind.FACT, id_, a.session_id, date, turn, place, line(date, None, f.content), vector))
+            rests_on = tuple(memory_id(a.user_id, a.request_id, Kind.MESSAGE, source) for source in f.sources)
+            said, terms = line(date, None, f.content), analyse(f.content)
+            log.append(Kept(Kind.FACT, id_, a.session_id, date, turn, place, said, vector, terms, rests_on))
     return log
 
 
-def search(
-    log: Sequence[Kept], first: Vector | None, second: Vector | None, top_k: int, caps: Caps
-) -> list[tuple[UUID, float]]:
+def search(log: Sequence[Kept], question: Question, top_k: int, caps: Caps) -> list[tuple[UUID, float]]:
     """Ids and scores, in the order a reader gets them."""
     taken: list[tuple[Kept, float]] = []
     lines: set[str] = set()
     characters = tokens = 0
     wanted = min(top_k, caps.return_limit)
-    for memory, score in walk(log, first, second, 3 * wanted, caps.window_radius):
+    for memory, score in walk(log, question, caps, 3 * wanted):
         folded = " ".join(memory.line.lower().split())
         if folded in lines:
             continue
@@ -82,32 +84,32 @@ def search(
     return [(memory.id, score) for memory, score in taken]
 
 
-def walk(
-    log: Sequence[Kept], first: Vector | None, second: Vector | None, hits: int, radius: int
-) -> Iterable[tuple[Kept, float]]:
+def walk(log: Sequence[Kept], question: Question, caps: Caps, hits: int) -> Iterable[tuple[Kept, float]]:
     """The best hits, each message with its neighbours: nearest first, earlier before later."""
-    scored = [(memory, score_of(memory, first, second)) for memory in log]
-    later_first = -1 if first is None else 1
+    newest = question.first is None and not question.terms
+    weights = DENSE_ONLY if newest else caps.weights
+    scored = list(zip(log, scoring.totals(log, question, weights), strict=True))
 
     def rank(pair: tuple[Kept, float]) -> tuple[Any, ...]:
-        (when, turn), memory = pair[0].when, pair[0]
-        return -pair[1], when, later_first * turn, memory.kind, memory.position, memory.id
+        memory, (when, turn) = pair[0], pair[0].when
+        seconds = (when - LONG_AGO).total_seconds()
+        age = (-seconds, -turn) if newest or question.newest_first else (seconds, turn)
+        nearness = scoring.similarity(memory, question)
+        return -pair[1], -nearness, *age, memory.kind, memory.position, memory.session_id
 
     for memory, score in sorted(scored, key=rank)[:hits]:
         yield memory, score
         if memory.kind is Kind.FACT:
             continue
-        messages = [m for m in log if m.kind is Kind.MESSAGE and m.session_id == memory.session_id]
-        session = sorted(messages, key=lambda m: m.when)
+        session = in_order(log, memory.session_id)
         place = session.index(memory)
-        for distance in range(1, radius + 1):
+        for distance in range(1, caps.window_radius + 1):
             for near in (place - distance, place + distance):
                 if 0 <= near < len(session):
                     yield session[near], score
 
 
-def score_of(memory: Kept, first: Vector | None, second: Vector | None) -> float:
-    """Inner product; with two vectors the better; with none the time it was said."""
-    if first is None:
-        return UNDATED if memory.occurred_at is None else memory.occurred_at.timestamp()
-    return max(float(np.dot(memory.vector, v)) for v in (first, second) if v is not None)
+def in_order(log: Sequence[Kept], session_id: str) -> list[Kept]:
+    """A session's messages in their order."""
+    messages = [m for m in log if m.kind is Kind.MESSAGE and m.session_id == session_id]
+    return sorted(messages, key=lambda m: m.when)

@@ -16,14 +16,14 @@ from pgvector.psycopg import register_vector_async
 from psycopg import sql
 
 from pgrecall.deadline import Deadline
-from pgrecall.memory import DIMENSIONS, Addition, Caps, Extraction, Fact, Message
+from pgrecall.memory import DIMENSIONS, Addition, Caps, Extraction, Fact, Message, Question
 from pgrecall.queries import query
 from pgrecall.rows import addition_parameters
 from pgrecall.store import Store
 from tests.property import logs
 from tests.running import fresh
 
-TABLES = ("users", "sessions", "requests", "messages", "facts")
+TABLES = ("users", "sessions", "requests", "messages", "facts", "terms", "spellings")
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_memories_are_numbered_in_the_order_of_commits(
             waiting = asyncio.create_task(store.add(second, Deadline(30)))
             await asyncio.sleep(0.2)
             assert not waiting.done()
-            assert await store.search(user, None, None, 10, Caps(), Deadline(30)) == []
+            assert await store.search(user, Question(), 10, Caps(), Deadline(30)) == []
             await (holder.commit() if commits else holder.rollback())
             assert await waiting == (second.body_digest, True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
@@ -10,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pgrecall.environment import load, variable
 from pgrecall.settings import Settings
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SETTINGS = {variable(name) for name in Settings.model_fields}
-yaml: Any = importlib.import_module("yaml")  # it has no types, and comes with huggingface-hub
 
 
 @pytest.fixture(scope="module")

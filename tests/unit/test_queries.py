@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pgrecall import rows
-from pgrecall.memory import Caps
+from pgrecall.memory import Caps, Question
 from pgrecall.queries import PLACEHOLDER, Query, parse, query, shipped
 
 NAMES = sorted(path.stem for path in shipped("sql").glob("*.sql"))
@@ -72,13 +72,13 @@ def test_search_returns_the_columns_that_are_read(connection: psycopg.Connection
     statement = query("search")
     _, types = prepared(connection, statement)
     assert types == ["integer", "uuid", "text", "text", "timestamp with time zone", "double precision"]
-    parameters = {"user_id": "nobody", **rows.search_parameters(None, None, 1, Caps())}
+    parameters = {"user_id": "nobody", **rows.search_parameters(Question(), 1, Caps())}
     names = [column.name for column in connection.execute(statement.text, parameters).description or []]
     assert ", ".join(names) + " = row" in inspect.getsource(rows.found).replace("id_", "id")
 
 
 def test_search_is_given_what_it_declares() -> None:
-    given = {"user_id", *rows.search_parameters(None, None, 1, Caps())}
+    given = {"user_id", *rows.search_parameters(Question(), 1, Caps())}
     assert given == set(query("search").parameters)
 
 

@@ -37,7 +37,7 @@ def test_defaults_are_the_reference_values() -> None:
         "llm_mode": "off", "llm_model": "gpt-4o-mini", "llm_api_key": None, "llm_timeout": 25.0,
         "llm_retries": 1, "llm_concurrency": 40, "llm_fact_tokens": 1200, "llm_recall_tokens": 200,
         "extract": True, "recall_question": True, "second_round": False, "recall_weight": 0.5,
-        "return_limit": 100, "window_radius": 1, "raw_first": True, "return_char_budget": 400_000,
+        "return_limit": 100, "window_radius": 0, "raw_first": True, "return_char_budget": 400_000,
         "return_token_budget": None, "add_deadline": 80.0, "search_deadline": 80.0,
     }  # fmt: skip
     assert {name: getattr(settings, name) for name in expected} == expected

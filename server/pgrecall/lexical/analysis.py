@@ -1,0 +1,63 @@
+"""The analysis: what of a text counts when words are compared. One for messages, facts and queries."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pgrecall.lexical.tokens import pairs, pieces
+from pgrecall.lexical.words import fold, term_of
+from pgrecall.stopwords import content_runs
+
+VERSION = 1
+"""Raise it with any change of what a text's terms are: stored memories are then analysed again."""
+
+LONGEST_TERM = 64
+"""Bytes of UTF-8; a longer term is kept as a hash."""
+SPELT_LETTERS = range(4, 33)
+"""Letters of the words whose misspellings are looked for: under four, every other word is near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """`terms`: each term with how often it stands in the text. `words`: what may be written otherwise (words of
+    4 to 32 letters, character pairs), each with its term."""
+
+    terms: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """Terms, repeats counted."""
+        return self.terms.total()
+
+
+def analyse(text: str, *, asking: bool = False) -> Analysis:
+    """The terms of `text` in the order they stand there, and the words they come from.
+
+    `asking`: of a question, the pairs that what it only asks with makes with its neighbours are left out.
+    """
+    analysis = Analysis()
+    for kind, piece in pieces(unicodedata.normalize("NFKC", text)):
+        folded = fold(piece.replace("’", "'"))
+        if kind == "run":
+            for run in content_runs(folded) if asking else [folded]:
+                for pair in pairs(run):
+                    analysis.terms[pair] += 1
+                    analysis.words[pair] = pair
+        elif kind == "word":
+            if (term := term_of(folded)) is not None:
+                analysis.terms[term := bounded(term)] += 1
+                if len(folded) in SPELT_LETTERS:
+                    analysis.words[folded] = term
+        else:
+            analysis.terms[bounded(folded)] += 1
+    return analysis
+
+
+def bounded(term: str) -> str:
+    """`term`, or where it is over 64 bytes `#` and 32 hexadecimal digits of its SHA-256."""
+    encoded = term.encode("utf-8", "surrogatepass")
+    return term if len(encoded) <= LONGEST_TERM else "#" + hashlib.sha256(encoded).hexdigest()[:32]

@@ -1,0 +1,69 @@
+"""Text to tokens: words, CJK runs, numbers, and what has punctuation inside, whole and in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}々〇ー"
+"""Scripts read as character pairs: written without spaces, or (Hangul) with endings glued to the word."""
+
+_PIECE = regex.compile(
+    rf"(?P<run>[{_UNSPACED}\p{{M}}]*[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
+    r"|(?P<url>(?:https?://|www\.)[^\s<>\"'（），。]+)"
+    rf"|(?P<chunk>[$€£¥₹]?(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}_])"
+    rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}_]|[.,:/@'’+&#%=?~-](?=(?![{_UNSPACED}])[\p{{L}}\p{{N}}_]))*\+*)"
+    r"|(?P<sign>\p{So}\p{M}*)",
+    regex.VERSION1,
+)
+_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_PART = regex.compile(r"\d+(?:\.\d+)?|[\p{L}\p{M}]+")
+_HUMP = regex.compile(r"\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{L}+")
+_OF_EVERY_ADDRESS = frozenset({"http", "https", "www", "com"})
+_WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*")
+
+
+def pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Each piece of `text` (NFKC, case kept) with its kind: word, run, whole or sign."""
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        if match.lastgroup == "run":
+            yield "run", piece
+        elif match.lastgroup == "sign":
+            yield "sign", piece
+        elif _WORD.fullmatch(piece):
+            yield from _words(piece)
+        else:
+            yield from _compound(piece.rstrip(".,:/?&#=~-'’"))
+
+
+def pairs(run: str) -> list[str]:
+    """Overlapping character pairs; the character itself where it stands alone."""
+    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _compound(piece: str) -> Iterator[tuple[str, str]]:
+    plain = _THOUSANDS.sub("", piece)
+    yield "whole", plain
+    parts = _PART.findall(plain)
+    if len(parts) > 1 or parts != [plain]:
+        for part in parts:
+            if part[0].isdigit():
+                yield "whole", _unpadded(part)
+            elif part not in _OF_EVERY_ADDRESS:
+                yield from _words(part)
+
+
+def _words(letters: str) -> Iterator[tuple[str, str]]:
+    """The word, and what camel case joins in it."""
+    yield "word", letters
+    if letters.isalpha() and not letters.islower() and not letters.isupper():
+        humps = _HUMP.findall(letters)
+        if len(humps) > 1:
+            yield from (("word", hump) for hump in humps)
+
+
+def _unpadded(number: str) -> str:
+    """`07` in a date and `7` elsewhere are one number; `0` stays."""
+    return number.lstrip("0") or "0" if number.isdigit() and len(number) <= 2 else number

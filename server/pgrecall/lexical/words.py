@@ -1,0 +1,40 @@
+"""One word to its term: folding, stop words, the English stemmer."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import regex
+import snowballstemmer
+
+from pgrecall.stopwords import is_stop_word
+
+_MARKS = regex.compile(r"(?<=[\p{Latin}\p{Greek}])\p{Mn}+")
+_UNMARKED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+"""Latin letters whose mark is part of the letter: Unicode decomposes none of them."""
+
+_STEMMER = snowballstemmer.stemmer("english")
+
+
+def fold(text: str) -> str:
+    """Case folded, without the marks of Latin and Greek letters: `Malmö` and `malmo` are one word.
+
+    Marks of other scripts make other letters (Cyrillic й, Japanese が) and stay.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if folded.isascii():
+        return folded
+    unmarked = _MARKS.sub("", unicodedata.normalize("NFD", folded))
+    return unicodedata.normalize("NFC", unmarked).translate(_UNMARKED)
+
+
+@lru_cache(maxsize=1 << 16)
+def term_of(word: str) -> str | None:
+    """The term of a folded word: its English stem where it is of Latin letters; None for a stop word."""
+    if is_stop_word(word):
+        return None
+    word = word.removesuffix("'s").replace("'", "")
+    if not word or is_stop_word(word):
+        return None
+    return str(_STEMMER.stemWord(word)) if word.isascii() and word.isalpha() else word

@@ -1,0 +1,147 @@
+"""The score of every memory in plain Python: what the upper half of sql/search.sql must compute."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import numpy as np
+
+from pgrecall.memory import AskedTerm, Kind, Question, Weights
+
+if TYPE_CHECKING:
+    from tests.property.reference import Kept
+
+UNDATED = -1e12
+"""The similarity of an undated memory where the newest are asked for: below that of every date."""
+K1, B = 0.9, 0.75
+
+
+def similarity(memory: Kept, question: Question) -> float:
+    """Inner product; with two vectors the better; with none the time it was said."""
+    if question.first is None:
+        return UNDATED if memory.occurred_at is None else memory.occurred_at.timestamp()
+    given = [vector for vector in (question.first, question.second) if vector is not None]
+    return max(float(np.dot(memory.vector, vector)) for vector in given)
+
+
+def totals(log: Sequence[Kept], question: Question, weights: Weights) -> list[float]:
+    """One score a memory, in the order of the log."""
+    if not log:
+        return []
+    if question.first is None and question.terms:
+        weights = replace(weights, dense=0.0)
+    near = [similarity(memory, question) for memory in log]
+    answered = posted(log, question, weights)
+    words = bm25(log, answered)
+    low, high, most = min(near), max(near), max(words)
+    base = {
+        memory.id: weights.dense * ((near[place] - low) / (high - low) if high > low else 0.0)
+        + weights.lexical * (words[place] / most if most else 0.0)
+        for place, memory in enumerate(log)
+    }
+    own = {memory.id: base[memory.id] + weights.fact * best_fact(log, memory, base) for memory in log}
+    shares = held(log, question, answered)
+    return [
+        own[memory.id] + around(log, memory, own, weights) + weights.session * shares.get(memory.session_id, 0.0)
+        for memory in log
+    ]
+
+
+def posted(log: Sequence[Kept], question: Question, weights: Weights) -> list[tuple[AskedTerm, list[str]]]:
+    """Each term of the question that is answered, with the terms of the log that answer it."""
+    known = {term for memory in log for term in memory.analysis.terms}
+    answered = []
+    for asked in question.terms:
+        if asked.term in known:
+            answered.append((asked, [asked.term]))
+        elif meant := nearest(log, asked):
+            answered.append((replace(asked, weight=asked.weight * weights.spelling), meant))
+    return answered
+
+
+def nearest(log: Sequence[Kept], asked: AskedTerm) -> list[str]:
+    """The terms of the log that share most spellings with an unknown one."""
+    spelt: set[tuple[str, int, str]] = set()
+    for memory in log:
+        for word, term in memory.analysis.words.items():
+            spelt.add((word, 0, term))
+            spelt |= {(word[:gap] + word[gap + 1 :], 1, term) for gap in range(len(word))}
+    shared: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, lacks in asked.keys:
+        for spelling, missing, term in spelt:
+            if key == spelling and lacks + missing > 0:
+                shared[term].append((lacks, missing))
+    likely = [
+        (-len(ways), sum(missing for _, missing in ways), term)
+        for term, ways in shared.items()
+        if len(ways) > 1 or min(lacks + missing for lacks, missing in ways) == 1 or term[:1] == asked.term[:1]
+    ]
+    most = 50 if len(asked.term) == 1 else 3
+    return [term for _, _, term in sorted(likely)[:most]]
+
+
+def bm25(log: Sequence[Kept], answered: Sequence[tuple[AskedTerm, list[str]]]) -> list[float]:
+    average = max(sum(memory.analysis.length for memory in log), 1) / len(log)
+    scores = [0.0] * len(log)
+    for asked, terms in answered:
+        postings = sum(term in memory.analysis.terms for memory in log for term in terms)
+        idf = asked.weight * math.log(1 + max(len(log) - postings + 0.5, 0) / (postings + 0.5))
+        for term in sorted(terms):
+            for place, memory in enumerate(log):
+                if count := memory.analysis.terms[term]:
+                    norm = K1 * (1 - B + B * memory.analysis.length / average)
+                    scores[place] += idf * count * (K1 + 1) / (count + norm)
+    return scores
+
+
+def held(
+    log: Sequence[Kept], question: Question, answered: Sequence[tuple[AskedTerm, list[str]]]
+) -> dict[str, float]:
+    """The share of the question's first 62 terms, by rarity among sessions, that each session's messages hold."""
+    sessions = {memory.session_id for memory in log}
+    first = {asked.term for asked in question.terms[:62]}
+    weight = {asked.term: asked.weight for asked in question.terms}
+    holding = {
+        asked.term: {
+            memory.session_id
+            for memory in log
+            if memory.kind is Kind.MESSAGE and any(term in memory.analysis.terms for term in terms)
+        }
+        for asked, terms in answered
+        if asked.term in first
+    }
+    rarity = {
+        term: weight[term] * math.log(1 + max(len(sessions) - len(those) + 0.5, 0) / (len(those) + 0.5))
+        for term, those in holding.items()
+        if those
+    }
+    shares: Counter[str] = Counter()
+    whole = sum(rarity.values())
+    for term, idf in rarity.items():
+        for session_id in holding[term]:
+            shares[session_id] += idf / whole if whole else 0.0  # type: ignore[assignment]
+    return dict(shares)
+
+
+def best_fact(log: Sequence[Kept], memory: Kept, base: dict[UUID, float]) -> float:
+    return max((base[fact.id] for fact in log if memory.id in fact.sources), default=0.0)
+
+
+def around(log: Sequence[Kept], memory: Kept, own: dict[UUID, float], weights: Weights) -> float:
+    """What a message has from the better neighbour at distance 1 and at distance 2."""
+    if memory.kind is Kind.FACT:
+        return 0.0
+    session = sorted(
+        (m for m in log if m.kind is Kind.MESSAGE and m.session_id == memory.session_id), key=lambda m: m.when
+    )
+    place = session.index(memory)
+    score = 0.0
+    for distance, weight in ((1, weights.neighbour), (2, weights.second_neighbour)):
+        beside = [own[session[at].id] for at in (place - distance, place + distance) if 0 <= at < len(session)]
+        score += weight * max(beside, default=0.0)
+    return score
