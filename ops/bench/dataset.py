@@ -53,12 +53,14 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`number` is its place in the file's `qa`; `evidence` holds ids of turns that exist, at least one."""
+    """`number` is its place in the file's `qa`; `evidence` holds ids of turns that exist, at least one;
+    `answer` is the reference answer, empty where the file has none."""
 
     number: int
     text: str
     category: int
     evidence: tuple[str, ...]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,13 @@ def parse(name: str, document: Mapping[str, Any]) -> Conversation:
         sessions = tuple(_sessions(document))
         known = {turn.id for session in sessions for turn in session.turns}
         asked = [
-            Question(number, entry["question"], entry["category"], _known(entry.get("evidence"), known))
+            Question(
+                number,
+                entry["question"],
+                entry["category"],
+                _known(entry.get("evidence"), known),
+                _written(entry.get("answer")),
+            )
             for number, entry in enumerate(document["qa"])
             if entry["category"] != ADVERSARIAL
         ]
@@ -167,6 +175,11 @@ def _observations(document: Mapping[str, Any], known: set[str]) -> Iterator[Obse
             for written in by_speaker.values():
                 for text, sources in written:
                     yield Observation(text, _known(sources, known))
+
+
+def _written(answer: object) -> str:
+    """Annotators wrote years and counts as numbers."""
+    return "" if answer is None else str(answer).strip()
 
 
 def _one_id(written: str) -> str:

@@ -45,7 +45,13 @@ def load_log(path: Path, filler: int, seed: int) -> Conversation:
     sessions += _filler(path.parent, language, min(times), max(times), filler, random.Random(seed))
     sessions.sort(key=lambda session: session.turns[0].said_at)
     questions = tuple(
-        Question(number, asked["question"], FIRST_KIND + KINDS.index(asked["kind"]), tuple(asked["evidence"]))
+        Question(
+            number,
+            asked["question"],
+            FIRST_KIND + KINDS.index(asked["kind"]),
+            tuple(asked["evidence"]),
+            str(asked.get("answer", "")),
+        )
         for number, asked in enumerate(_lines(path.with_name(f"{language}_questions.jsonl")))
     )
     return Conversation(language, tuple(sessions), questions, 0, ())

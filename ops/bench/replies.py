@@ -55,7 +55,8 @@ def chat(body: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
     query = (_block(user, "query") or "").strip().rstrip("?？")
     more = "more " if _block(user, "found") is not None else ""
     question = f"Did I tell you {more}about {query}?"
-    return completion(json.dumps({"recall_question": question}, ensure_ascii=False))
+    reply = {"recall_question": question, "key_words": query.split()[:3], "time": None}
+    return completion(json.dumps(reply, ensure_ascii=False))
 
 
 def completion(content: str | None, finish: str = "stop", refusal: str | None = None) -> dict[str, Any]:

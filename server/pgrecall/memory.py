@@ -117,6 +117,16 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallQuestion:
+    """What the language model made of a query, in its one call."""
+
+    text: str
+    key_words: tuple[str, ...] = ()
+    time: str | None = None
+    """The time that the query means, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskedTerm:
     """A term that the log is asked for. `keys`: each spelling under which the log may know it, with the number of
     letters that the spelling lacks."""

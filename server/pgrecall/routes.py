@@ -123,7 +123,7 @@ async def search(request: Request) -> Response:
         body = await read_body(request)
         call = await understood(read_search, body)
     evidence = await services.searching.search(call, deadline)
-    return answer({"data": [shown(memory) for memory in evidence]})
+    return answer({"data": [shown(memory) for memory in evidence.memories], "intent": evidence.intent})
 
 
 @router.get(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,15 +16,26 @@ from pgrecall.embedding.segments import blend, embed_texts
 from pgrecall.errors import DeadlineExceeded, LanguageRefused, LanguageUnavailable
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.language.recalling import missing_question, recall_question
+from pgrecall.lexical.intent import Intent, intent_of
 from pgrecall.lexical.question import asked_terms
-from pgrecall.memory import Caps, FoundMemory, Question, Vector
+from pgrecall.memory import Caps, FoundMemory, Question, RecallQuestion, Vector
 from pgrecall.rendering import line
 from pgrecall.stopwords import has_words
 from pgrecall.store import Store
 from pgrecall.tally import Tally
 
+T = TypeVar("T")
+
 RESERVE = 0.15
 """Share of a search's time that is kept from the language model, for the statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a search found, in the order a reader gets it, and what its question wants of time."""
+
+    memories: Sequence[FoundMemory]
+    intent: Intent | None
 
 
 class Searching:
@@ -56,48 +69,55 @@ class Searching:
         self._caps = caps
         self._tally = tally
 
-    async def search(self, call: SearchCall, deadline: Deadline) -> Sequence[FoundMemory]:
-        """The evidence, in the order a reader gets it; at most min(top_k, return_limit) memories.
+    async def search(self, call: SearchCall, deadline: Deadline) -> Evidence:
+        """The evidence: at most min(top_k, return_limit) memories, and what the question wants of time.
 
         Raises EmbeddingUnavailable, LanguageUnavailable, DatabaseUnavailable, DeadlineExceeded.
         """
         self._tally.calls["searches"] += 1
         if call.top_k <= 0:
-            return []
+            return Evidence((), None)
         if not has_words(call.query):
-            return await self._found(call, Question(), deadline)
-        query, question = await side_by_side(
-            self._embed(call.query, deadline), self._recall_question(call, deadline)
-        )
+            return Evidence(await self._found(call, Question(), deadline), None)
+        query, recalled = await side_by_side(self._embed(call, deadline), self._recall_question(call, deadline))
+        intent = intent_of(call.query)
         asked = asked_terms(
             call.query,
             call.options,
+            recalled.key_words if recalled is not None else (),
             number_weight=self._number_weight,
             option_weight=self._option_weight,
         )
-        blended = await self._blended(query, question, deadline)
+        blended = await self._blended(query, recalled.text if recalled is not None else None, deadline)
         # A query that says nothing to the embedder has no direction: its terms alone, or else the newest.
         first = blended if np.any(blended) else None
-        evidence = await self._found(call, Question(first, None, asked), deadline)
-        missing = await self._missing_question(call, evidence, deadline)
-        if missing is None:
-            return evidence
-        second = await self._blended(query, missing, deadline)
-        return await self._found(call, Question(blended, second, asked), deadline)
+        question = Question(first, None, asked, newest_first=intent is Intent.LATEST)
+        memories = await self._found(call, question, deadline)
+        missing = await self._missing_question(call, memories, deadline)
+        if missing is not None:
+            second = await self._blended(query, missing, deadline)
+            memories = await self._found(call, replace(question, first=blended, second=second), deadline)
+        return Evidence(memories, intent)
 
     async def _found(self, call: SearchCall, question: Question, deadline: Deadline) -> Sequence[FoundMemory]:
         return await self._store.search(call.user_id, question, call.top_k, self._caps, deadline)
 
-    async def _embed(self, text: str, deadline: Deadline) -> Vector:
-        vector: Vector = (await embed_texts(self._embedder, [text], deadline))[0]
-        return vector
+    async def _embed(self, call: SearchCall, deadline: Deadline) -> Vector:
+        """The query's vector, with a small share of the query among its answer choices where it has any and no
+        model makes a question of them."""
+        texts = [call.query]
+        if call.options and self._model is None and self._option_weight > 0:
+            texts.append(" ".join((call.query, *call.options)))
+        vectors = await embed_texts(self._embedder, texts, deadline)
+        return blend(vectors[0], vectors[-1], min(1.0, self._option_weight)) if len(texts) > 1 else vectors[0]
 
     async def _blended(self, query: Vector, question: str | None, deadline: Deadline) -> Vector:
         if question is None:
             return query
-        return blend(query, await self._embed(question, deadline), self._recall_weight)
+        vectors = await embed_texts(self._embedder, [question], deadline)
+        return blend(query, vectors[0], self._recall_weight)
 
-    async def _recall_question(self, call: SearchCall, deadline: Deadline) -> str | None:
+    async def _recall_question(self, call: SearchCall, deadline: Deadline) -> RecallQuestion | None:
         model = self._model
         if model is None:
             return None
@@ -117,7 +137,7 @@ class Searching:
             deadline, lambda until: missing_question(model, call.query, lines, until, self._recall_tokens)
         )
 
-    async def _asked(self, deadline: Deadline, ask: Callable[[Deadline], Awaitable[str | None]]) -> str | None:
+    async def _asked(self, deadline: Deadline, ask: Callable[[Deadline], Awaitable[T | None]]) -> T | None:
         """The model's question; None where it has none, or fails and need not succeed."""
         try:
             return await ask(Deadline(deadline.seconds * (1 - RESERVE), deadline.start))

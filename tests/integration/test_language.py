@@ -17,7 +17,7 @@ from pgrecall.language.extraction import extract
 from pgrecall.language.openai import SEED, OpenAILanguageModel
 from pgrecall.language.protocol import MalformedReply
 from pgrecall.language.recalling import missing_question, recall_question
-from pgrecall.memory import Fact
+from pgrecall.memory import Fact, RecallQuestion
 from pgrecall.tally import ProviderTally
 
 LINES = ["[2023-05-20 14:00] I: I adopted a cat named Miso", "[2023-05-20 14:01] Tom: My flight leaves at 9:45"]
@@ -207,7 +207,7 @@ async def test_cut_off_reply_is_malformed_even_if_it_parses(
 
 async def test_recall_question_asks_the_log(provider: StandIn, model: OpenAILanguageModel) -> None:
     question = await recall_question(model, "Which cat?", ["Miso", "Tofu"], Deadline(5), 200)
-    assert question == "Did I tell you about Which cat?"
+    assert question == RecallQuestion("Did I tell you about Which cat?", ("Which", "cat"))
     body = provider.bodies["chat"][0]
     assert body["max_tokens"] == 200
     assert body["messages"][1]["content"].endswith("<topics>\n1. Miso\n2. Tofu\n</topics>")

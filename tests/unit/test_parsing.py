@@ -8,7 +8,7 @@ import pytest
 
 from pgrecall.language.parsing import parse_facts, parse_missing_question, parse_recall_question
 from pgrecall.language.protocol import MalformedReply
-from pgrecall.memory import Fact
+from pgrecall.memory import Fact, RecallQuestion
 
 LINES = [
     "[2023-05-20 14:00] I: I adopted a cat named Miso, she cost 1,200 euros",
@@ -149,7 +149,7 @@ def test_fact_without_a_line_is_guarded_by_all_lines() -> None:
 
 
 def test_recall_question_is_read() -> None:
-    assert parse_recall_question('{"recall_question": " Did I tell\\n you? "}') == "Did I tell you?"
+    assert parse_recall_question('{"recall_question": " Did I tell\\n you? "}') == RecallQuestion("Did I tell you?")
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,24 @@ def test_null_means_that_nothing_is_missing_but_is_no_recall_question() -> None:
     assert parse_missing_question('{"recall_question": null}') is None
     with pytest.raises(MalformedReply):
         parse_recall_question('{"recall_question": null}')
+
+
+@pytest.mark.parametrize(
+    ("companions", "key_words", "time"),
+    [
+        ('"key_words": ["cat", " kitten ", "", 3], "time": " last May "', ("cat", "kitten"), "last May"),
+        ('"key_words": "cat", "time": 2023', (), None),
+        ('"key_words": null, "time": null', (), None),
+        ('"key_words": ["' + "x" * 101 + '"], "time": ""', (), None),
+        (
+            '"key_words": ' + str([f"w{n}" for n in range(20)]).replace("'", '"'),
+            tuple(f"w{n}" for n in range(8)),
+            None,
+        ),
+    ],
+)
+def test_key_words_and_time_come_with_the_recall_question_or_not_at_all(
+    companions: str, key_words: tuple[str, ...], time: str | None
+) -> None:
+    reply = f'{{"recall_question": "Did I?", {companions}}}'
+    assert parse_recall_question(reply) == RecallQuestion("Did I?", key_words, time)

@@ -49,13 +49,17 @@ class SearchResponse(BaseModel):
                             "score": 0.83,
                             "created_at": "2023-05-20T14:00:00Z",
                         }
-                    ]
+                    ],
+                    "intent": None,
                 }
             ]
         }
     )
 
     data: list[Memory]
+    intent: Literal["latest", "earliest", "before", "after"] | None = Field(
+        None, description="What the question wants of time, told by its own words; it orders ties only."
+    )
 
 
 class ErrorDetail(BaseModel):

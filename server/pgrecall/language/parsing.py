@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from pgrecall.language.prompts import MAX_FACTS
 from pgrecall.language.protocol import MalformedReply
 from pgrecall.language.verbatim import holds, squeeze
-from pgrecall.memory import Fact
+from pgrecall.memory import Fact, RecallQuestion
 
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL | re.IGNORECASE)
+MOST_KEY_WORDS = 8
+LONGEST_KEY_WORD = 100
+"""Characters: more is no word, but prose."""
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Controls and lone surrogates, which JSON escapes can smuggle in and Postgres does not store."""
 
@@ -39,12 +42,23 @@ def parse_facts(reply: str, lines: Sequence[str]) -> list[Fact]:
     return list(facts.values())[:MAX_FACTS]
 
 
-def parse_recall_question(reply: str) -> str:
-    """The question of {"recall_question": str}. Raises MalformedReply."""
+def parse_recall_question(reply: str) -> RecallQuestion:
+    """Of {"recall_question": str, "key_words": [str], "time": str or null}; without its companions, or with
+    such as are no text, the question stands alone. Raises MalformedReply.
+    """
     question = _question(reply)
     if question is None:
         raise MalformedReply("no recall question")
-    return question
+    reply_json = _json(reply)
+    assert isinstance(reply_json, dict)
+    words = reply_json.get("key_words")
+    key_words = [_clean(word) for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    time = reply_json.get("time")
+    return RecallQuestion(
+        question,
+        tuple(word for word in key_words if 0 < len(word) <= LONGEST_KEY_WORD)[:MOST_KEY_WORDS],
+        _clean(time) or None if isinstance(time, str) else None,
+    )
 
 
 def parse_missing_question(reply: str) -> str | None:

@@ -49,8 +49,12 @@ the owner of the log would ask it, in the first person, about having told it: "D
 clearer, and state none of them as true.
 - In the language of the query. One sentence.
 
+With it, up to 8 key words that what was said may hold: those of the query, and other words for the same things. \
+And the time that the query means, in its own words, or null where it names none.
+
 Reply with one JSON object and nothing else:
-{{"recall_question": "Did I tell you about the cat I adopted?"}}
+{{"recall_question": "Did I tell you about the cat I adopted last May?", \
+"key_words": ["cat", "kitten", "adopt"], "time": "last May"}}
 
 {_DATA_ONLY}"""
 

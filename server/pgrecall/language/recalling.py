@@ -10,13 +10,14 @@ from pgrecall.language.asking import ask
 from pgrecall.language.parsing import parse_missing_question, parse_recall_question
 from pgrecall.language.prompts import MISSING, RECALL, missing_prompt, recall_prompt
 from pgrecall.language.protocol import LanguageModel
+from pgrecall.memory import RecallQuestion
 
 
 async def recall_question(
     model: LanguageModel, query: str, topics: Sequence[str], deadline: Deadline, max_tokens: int
-) -> str:
-    """One first-person question for `query` (at most 8,000 characters of it are sent). `topics`: words of
-    the answer choices, never taken as true.
+) -> RecallQuestion:
+    """One first-person question for `query` (at most 8,000 characters of it are sent), with key words and the
+    time it means. `topics`: words of the answer choices, never taken as true.
 
     Raises LanguageRefused (also for a reply malformed twice), LanguageUnavailable, DeadlineExceeded.
     """

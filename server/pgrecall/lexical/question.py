@@ -22,12 +22,17 @@ _INTERROGATIVES = frozenset(
 
 
 def asked_terms(
-    query: str, options: Sequence[str] = (), *, number_weight: float, option_weight: float
+    query: str,
+    options: Sequence[str] = (),
+    key_words: Sequence[str] = (),
+    *,
+    number_weight: float,
+    option_weight: float,
 ) -> tuple[AskedTerm, ...]:
-    """The terms of a question, each once, its own first; those of the answer choices after them, at
-    `option_weight`: one of them is right, and the others lead astray."""
+    """The terms of a question, each once: its own first, then those of the answer choices and of a model's key
+    words, at `option_weight`: one choice is right, and the others lead astray."""
     question = analyse(query, asking=True)
-    of_options = [analyse(option, asking=True) for option in options]
+    of_options = [analyse(text, asking=True) for text in (*options, *key_words)]
     asked = [
         AskedTerm(term, number_weight if term[:1].isdigit() else 1.0, _keys(question, term))
         for term in question.terms
