@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ops.bench import answering_prompts as prompts
-from ops.bench.answering_prompts import Spent, chosen, digest
+from ops.bench.answering_prompts import UNSPENT, Spent, both, chosen, digest, spent_on
 from ops.bench.caller import CallFailed, Phase, call, work_off
 from ops.bench.dataset import Conversation, DatasetError, Question, load
 from ops.bench.logs import load_logs
@@ -54,9 +54,7 @@ class Bought(TypedDict):
     question: int
     category: int
     asked: str
-    prompt_tokens: int
-    completion_tokens: int
-    estimated: bool
+    spent: Spent
 
 
 class Answer(Bought):
@@ -83,12 +81,12 @@ class Endpoint:
     async def ask(self, body: dict[str, Any], reminder: str, read: Callable[[str], T]) -> tuple[T | None, Spent]:
         """`read` of the reply, None where the model refused. A malformed reply is asked for once more.
         Raises CallFailed."""
-        spent = Spent()
+        spent = UNSPENT
         try:
             async with asyncio.timeout(LONGEST):
                 for tried in (body, prompts.again(body, reminder)):
                     reply = await call(self._client, "chat/completions", tried, self.phase)
-                    spent = spent.and_for(tried, reply)
+                    spent = both(spent, spent_on(tried, reply))
                     try:
                         return read(read_reply(reply)), spent
                     except MalformedReply as error:
@@ -157,7 +155,6 @@ KeyName = Annotated[str | None, typer.Option("--api-key-env", help="the environm
 Workers = Annotated[int, typer.Option(min=1, help="calls at once")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="seconds a call may be silent")]
 Changes = Annotated[str, typer.Option("--set", help="JSON object of request fields to set; null takes one out")]
-
 
 Asked = Callable[[Endpoint], Awaitable[None]]
 """One question put to the endpoint; raises CallFailed."""
@@ -231,22 +228,6 @@ def questions_of(conversations: Sequence[Conversation], outcomes: Sequence[Outco
     return {key: known[key] for key in asked if known[key].answer}
 
 
-def entry(key: Key, question: Question, asked: str, given: str, memories: int, spent: Spent) -> Answer:
-    return {
-        "conversation": key[0],
-        "question": key[1],
-        "category": question.category,
-        "asked": asked,
-        "text": question.text,
-        "reference": question.answer,
-        "given": given,
-        "memories": memories,
-        "prompt_tokens": spent.prompt,
-        "completion_tokens": spent.completion,
-        "estimated": spent.estimated,
-    }
-
-
 def count(console: Console, counts: Mapping[str, int]) -> None:
     """A line for each that is not nought."""
     for what, number in counts.items():
@@ -285,7 +266,19 @@ def main(
 
     async def answered(key: Key, endpoint: Endpoint) -> None:
         given, spent = await endpoint.ask(bodies[key], prompts.ANSWER_AGAIN, prompts.read_answer)
-        kept.keep(entry(key, questions[key], digest(bodies[key]), given or "", len(shown[key]), spent))
+        kept.keep(
+            {
+                "conversation": key[0],
+                "question": key[1],
+                "category": questions[key].category,
+                "asked": digest(bodies[key]),
+                "text": questions[key].text,
+                "reference": questions[key].answer,
+                "given": given or "",
+                "memories": len(shown[key]),
+                "spent": spent,
+            }
+        )
 
     jobs = [partial(answered, key) for key in missing]
     good = not jobs or asyncio.run(asking.work("Answer, questions", len(kept.entries), jobs))

@@ -9,8 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from pgrecall.language.openai import SEED
 from pgrecall.language.prompts import AGAIN, one_line
@@ -57,25 +56,36 @@ _OBJECT = re.compile(r"\{[^{}]*\}")
 _VERDICTS = {"yes": True, "no": False, "true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(TypedDict):
     """Tokens of a question, all its tries together; `estimated` where the endpoint did not count them."""
 
-    prompt: int = 0
-    completion: int = 0
-    estimated: bool = False
+    prompt: int
+    completion: int
+    estimated: bool
 
-    def and_for(self, body: Mapping[str, Any], reply: Mapping[str, Any]) -> Spent:
-        """With those of one more exchange, as the reply's `usage` says, else estimated from above."""
-        match reply:
-            case {"usage": {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}}:
-                return Spent(self.prompt + prompt, self.completion + completion, self.estimated)
-            case {"choices": [{"message": {"content": str(text)}}, *_]}:
-                completion = estimate_tokens(text)
-            case _:
-                completion = 0
-        sent = sum(estimate_tokens(message["content"]) for message in body["messages"])
-        return Spent(self.prompt + sent, self.completion + completion, True)
+
+UNSPENT: Spent = {"prompt": 0, "completion": 0, "estimated": False}
+
+
+def spent_on(body: Mapping[str, Any], reply: Mapping[str, Any]) -> Spent:
+    """Of one exchange, as the reply's `usage` says, else estimated from above."""
+    match reply:
+        case {"usage": {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}}:
+            return {"prompt": prompt, "completion": completion, "estimated": False}
+        case {"choices": [{"message": {"content": str(text)}}, *_]}:
+            completion = estimate_tokens(text)
+        case _:
+            completion = 0
+    prompt = sum(estimate_tokens(message["content"]) for message in body["messages"])
+    return {"prompt": prompt, "completion": completion, "estimated": True}
+
+
+def both(one: Spent, other: Spent) -> Spent:
+    return {
+        "prompt": one["prompt"] + other["prompt"],
+        "completion": one["completion"] + other["completion"],
+        "estimated": one["estimated"] or other["estimated"],
+    }
 
 
 def request(model: str, system: str, user: str, max_tokens: int, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +131,8 @@ def judge_prompt(question: str, reference: str, given: str) -> str:
 
 def read_answer(reply: str) -> str:
     """The answer on one line. Raises MalformedReply where nothing is left of the reply."""
-    answer = " ".join(_thought_out(reply).split())
+    # Half an emoji, which JSON escapes can bring, could be written to no file.
+    answer = " ".join(_thought_out(reply).encode("utf-8", "replace").decode().split())
     if not answer:
         raise MalformedReply("the reply is empty")
     return answer

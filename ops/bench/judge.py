@@ -34,7 +34,7 @@ from ops.bench.answer import (
     Workers,
     count,
 )
-from ops.bench.answering_prompts import JUDGE, JUDGE_AGAIN, Spent, digest, judge_prompt, read_verdict
+from ops.bench.answering_prompts import JUDGE, JUDGE_AGAIN, UNSPENT, digest, judge_prompt, read_verdict
 from ops.bench.caller import CallFailed
 from ops.bench.tables import CATEGORIES
 
@@ -75,8 +75,8 @@ def accuracy_table(marked: Sequence[Marked]) -> Table:
     for name, group in groups.items():
         right, total = sum(verdict["same"] for _, verdict in group), len(group)
         low, high = wilson(right, total)
-        prompt = sum(answer["prompt_tokens"] for answer, _ in group) / total
-        completion = sum(answer["completion_tokens"] for answer, _ in group) / total
+        prompt = sum(answer["spent"]["prompt"] for answer, _ in group) / total
+        completion = sum(answer["spent"]["completion"] for answer, _ in group) / total
         tokens = [f"{mean:,.0f}" for mean in (prompt, completion, prompt + completion)]
         table.add_row(name, str(total), f"{right / total:.3f}", f"{low:.3f}-{high:.3f}", *tokens)
     return table
@@ -95,23 +95,10 @@ def report(answers: Kept[Answer], verdicts: Kept[Verdict], console: Console) -> 
             "answers without a verdict yet, in no figure: run this again": len(answers.entries) - len(marked),
             "answers refused by the model: they count as wrong": sum(not answer["given"] for answer, _ in marked),
             "answers whose tokens are estimated, from above: their endpoint did not count": sum(
-                answer["estimated"] for answer, _ in marked
+                answer["spent"]["estimated"] for answer, _ in marked
             ),
         },
     )
-
-
-def entry(answer: Answer, asked: str, same: bool, spent: Spent) -> Verdict:
-    return {
-        "conversation": answer["conversation"],
-        "question": answer["question"],
-        "category": answer["category"],
-        "asked": asked,
-        "same": same,
-        "prompt_tokens": spent.prompt,
-        "completion_tokens": spent.completion,
-        "estimated": spent.estimated,
-    }
 
 
 def main(
@@ -136,13 +123,22 @@ def main(
     missing = kept.missing({key: digest(body) for key, body in bodies.items()})
 
     async def judged(key: Key, endpoint: Endpoint) -> None:
-        answer, spent = given.entries[key], Spent()
+        answer, spent = given.entries[key], UNSPENT
         same: bool | None = False
         if answer["given"]:  # a refusal is wrong without asking
             same, spent = await endpoint.ask(bodies[key], JUDGE_AGAIN, read_verdict)
         if same is None:
             raise CallFailed("the judge refused")
-        kept.keep(entry(answer, digest(bodies[key]), same, spent))
+        kept.keep(
+            {
+                "conversation": key[0],
+                "question": key[1],
+                "category": answer["category"],
+                "asked": digest(bodies[key]),
+                "same": same,
+                "spent": spent,
+            }
+        )
 
     jobs = [partial(judged, key) for key in missing]
     good = not jobs or asyncio.run(asking.work("Judge, answers", len(kept.entries), jobs))

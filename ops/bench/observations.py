@@ -7,7 +7,9 @@ They stand in for what a fact-extracting model would return, so the same replay 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +27,28 @@ PGRECALL_LLM_MODE=required
 PGRECALL_LLM_BASE_URL=http://127.0.0.1:{port}/v1
 PGRECALL_LLM_API_KEY=stand-in
 PGRECALL_RECALL_QUESTION=false"""
+
+
+def damaged(
+    conversations: Sequence[Conversation], dropped: float, misplaced: float, seed: int
+) -> list[Conversation]:
+    """As a model that overlooks a share of the observations, and cites a wrong turn of the same session for
+    another."""
+    choice = random.Random(seed)
+    made = []
+    for conversation in conversations:
+        beside = {turn.id: session.turns for session in conversation.sessions for turn in session.turns}
+        kept = []
+        for observation in conversation.observations:
+            if not observation.sources or choice.random() < dropped:
+                continue
+            if choice.random() < misplaced:
+                wrong = choice.choice(beside[observation.sources[0]]).id
+                kept.append(replace(observation, sources=(wrong,)))
+            else:
+                kept.append(observation)
+        made.append(replace(conversation, observations=tuple(kept)))
+    return made
 
 
 def draw_observations(conversations: Sequence[Conversation]) -> Draw:
@@ -52,6 +76,9 @@ def draw_observations(conversations: Sequence[Conversation]) -> Draw:
 def main(
     folder: Annotated[Path, typer.Argument(help="one JSON file per conversation")],
     port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 9100,
+    drop: Annotated[float, typer.Option(min=0, max=1, help="share of the observations left out")] = 0.0,
+    misplace: Annotated[float, typer.Option(min=0, max=1, help="share that cites a wrong turn")] = 0.0,
+    seed: Annotated[int, typer.Option(help="of both choices")] = 7,
 ) -> None:
     """Serve until interrupted; prints the settings to start the memory server with."""
     try:
@@ -62,7 +89,7 @@ def main(
     console.print("Observations as facts. Start the memory server with:")
     console.print(SETTINGS.format(port=port))
     provider = StandIn()
-    provider.facts_from(draw_observations(conversations))
+    provider.facts_from(draw_observations(damaged(conversations, drop, misplace, seed)))
     uvicorn.run(provider, host="127.0.0.1", port=port, lifespan="off", log_level="warning")
 
 

@@ -24,7 +24,7 @@ from ops.bench.run import Outcome, scored
 from ops.bench.statistics import Interval, share
 
 DEEPEST = 100
-WIDTH, HEIGHT = 860, 500
+HEIGHT = 500
 LEFT, RIGHT, TOP, BOTTOM = 62, 682, 92, 428
 """The edges of the plot, in pixels from the top left; right of it stand the names of the lines."""
 DEPTH_TICKS = (1, 2, 5, 10, 20, 50, 100)
@@ -32,6 +32,8 @@ MARKED = (5, 20)
 """Where the last run's line carries its figure; the figure at the end stands beside its name."""
 LABEL_GAP = 25
 """Pixels between the baselines of two names at least."""
+LETTER = 10.5
+"""Pixels of a letter beside a line, in the widest of the fonts."""
 COLOURS = ("#7d7d7d", "#b3700b", "#8f6bd1", "#c4587f", "#5c8a2b")
 ACCENT = "#1f80d6"
 INK = "#787d85"
@@ -57,8 +59,9 @@ def drawn(curves: Sequence[Sequence[Interval]], names: Sequence[str], questions:
     colours = [COLOURS[place % len(COLOURS)] for place in range(len(curves) - 1)] + [ACCENT]
     ends = label_heights([_y(one[-1].mean) for one in curves])
     figures = ", ".join(f"{name} {one[19].mean:.3f}" for name, one in zip(names, curves, strict=True))
+    width = RIGHT + 30 + LETTER * (max(map(len, names)) + len(" 99.9%"))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" width="{WIDTH}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {HEIGHT}" role="img" width="{width:.0f}">',
         f"<title>any@k against k: {escape(', '.join(names))}</title>",
         f"<desc>Share of {questions} questions with evidence among the first 20: {escape(figures)}.</desc>",
         f"<style>\n{STYLE}\n</style>",

@@ -21,7 +21,7 @@ from ops.bench.dataset import Conversation, DatasetError, load
 from ops.bench.logs import load_logs
 from ops.bench.run import Outcome, Run, differences, scored
 from ops.bench.scoring import by_category, coverage
-from ops.bench.tables import coverage_tables, failure_lines, phase_table
+from ops.bench.tables import budget_table, coverage_tables, failure_lines, phase_table
 from pgrecall.smoke.caller import secret_headers
 
 TIMEOUT = 110.0
@@ -53,6 +53,7 @@ def report(run: Run, conversations: list[Conversation], console: Console) -> boo
     outcomes = [scored(outcome) for outcome in run.outcomes]
     for table in coverage_tables(coverage(outcomes), by_category(outcomes)):
         console.print(table)
+    console.print(budget_table(coverage(outcomes)))
     phases = {"add": run.adds, "search": run.searches}
     console.print(phase_table(phases))
     for line in failure_lines(phases):

@@ -11,7 +11,7 @@ from rich.progress import Progress, TaskID
 
 from ops.bench.caller import CallFailed, Job, Phase, call, work_off
 from ops.bench.dataset import Conversation, Question, Session, adds
-from ops.bench.scoring import Returned, Scored, TurnFinder, ranks
+from ops.bench.scoring import Returned, Scored, TurnFinder, ranks, reaches
 
 
 class Outcome(TypedDict):
@@ -121,7 +121,8 @@ def memories(answer: dict[str, Any], top_k: int) -> list[Returned]:
 
 def scored(outcome: Outcome) -> Scored:
     """What the tables need of an outcome."""
-    return Scored(outcome["category"], outcome["ranks"], sum(map(len, outcome["contents"])))
+    contents = outcome["contents"]
+    return Scored(outcome["category"], outcome["ranks"], sum(map(len, contents)), reaches(contents))
 
 
 def differences(first: list[Outcome], second: list[Outcome]) -> list[str]:

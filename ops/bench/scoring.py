@@ -6,14 +6,19 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil
 
 from ops.bench.dataset import Turn
+from pgrecall.rendering import estimate_tokens
 
 DEPTHS = (5, 10, 20, 40, 100)
+BUDGETS = (1_000, 4_000, 16_000)
+"""Estimated tokens: memories can be fattened, tokens can't."""
 
 _BRACKET = re.compile(r"\[([^\]]*)\]\s+")
 _MINUTE = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})")
@@ -71,6 +76,8 @@ class Scored:
     category: int
     ranks: Sequence[int | None]
     characters: int
+    reaches: Sequence[int] = ()
+    """For each budget of BUDGETS, how many memories from the first on fit it."""
 
     def any_at(self, depth: int) -> bool:
         return any(rank is not None and rank <= depth for rank in self.ranks)
@@ -87,6 +94,15 @@ class Coverage:
     any_at: Mapping[int, float]
     all_at: Mapping[int, float]
     characters: float
+    any_within: Mapping[int, float]
+    all_within: Mapping[int, float]
+    """The same within a budget of tokens, as many memories as fit it."""
+
+
+def reaches(contents: Sequence[str]) -> list[int]:
+    """How many memories, from the first on, fit each of BUDGETS."""
+    spent = list(accumulate(map(estimate_tokens, contents)))
+    return [bisect_right(spent, budget) for budget in BUDGETS]
 
 
 def ranks(evidence: Sequence[str], found: Sequence[str | None]) -> list[int | None]:
@@ -102,7 +118,17 @@ def coverage(scored: Sequence[Scored]) -> Coverage:
         any_at={depth: sum(one.any_at(depth) for one in scored) / count for depth in DEPTHS},
         all_at={depth: sum(one.all_at(depth) for one in scored) / count for depth in DEPTHS},
         characters=sum(one.characters for one in scored) / count,
+        any_within=_within(scored, Scored.any_at),
+        all_within=_within(scored, Scored.all_at),
     )
+
+
+def _within(scored: Sequence[Scored], found: Callable[[Scored, int], bool]) -> dict[int, float]:
+    measured = [one for one in scored if one.reaches]
+    return {
+        budget: sum(found(one, one.reaches[place]) for one in measured) / max(1, len(measured))
+        for place, budget in enumerate(BUDGETS)
+    }
 
 
 def by_category(scored: Iterable[Scored]) -> dict[int, Coverage]:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ops.bench.caller import Phase
 from ops.bench.logs import FIRST_KIND, KINDS
-from ops.bench.scoring import DEPTHS, Coverage, percentile
+from ops.bench.scoring import BUDGETS, DEPTHS, Coverage, percentile
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"} | dict(enumerate(KINDS, FIRST_KIND))
 
@@ -27,6 +27,17 @@ def coverage_tables(overall: Coverage, categories: Mapping[int, Coverage]) -> It
             cells = [f"{shares[depth]:.3f}" for depth in DEPTHS]
             table.add_row(name, str(one.questions), *cells, f"{one.characters:,.0f}")
         yield table
+
+
+def budget_table(overall: Coverage) -> Table:
+    """any and all within budgets of estimated tokens, memories taken from the first on."""
+    table = Table(title="within estimated tokens", title_justify="left")
+    table.add_column("measure", no_wrap=True)
+    for budget in BUDGETS:
+        table.add_column(f"{budget:,}", justify="right", no_wrap=True)
+    for name, shares in (("any", overall.any_within), ("all", overall.all_within)):
+        table.add_row(name, *(f"{shares[budget]:.3f}" for budget in BUDGETS))
+    return table
 
 
 def phase_table(phases: Mapping[str, Phase]) -> Table:
