@@ -59,9 +59,9 @@ def drawn(curves: Sequence[Sequence[Interval]], names: Sequence[str], questions:
     colours = [COLOURS[place % len(COLOURS)] for place in range(len(curves) - 1)] + [ACCENT]
     ends = label_heights([_y(one[-1].mean) for one in curves])
     figures = ", ".join(f"{name} {one[19].mean:.3f}" for name, one in zip(names, curves, strict=True))
-    width = RIGHT + 30 + LETTER * (max(map(len, names)) + len(" 99.9%"))
+    width = round(RIGHT + 30 + LETTER * (max(map(len, names)) + len(" 99.9%")))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {HEIGHT}" role="img" width="{width:.0f}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" role="img">',
         f"<title>any@k against k: {escape(', '.join(names))}</title>",
         f"<desc>Share of {questions} questions with evidence among the first 20: {escape(figures)}.</desc>",
         f"<style>\n{STYLE}\n</style>",

@@ -157,7 +157,7 @@ class Weights:
     """Of the similarity of the vectors, 0 to 1 within a search."""
     lexical: float = 0.5
     """Of BM25, 0 to 1 within a search."""
-    neighbour: float = 0.4
+    neighbour: float = 0.45
     """Of the better neighbour's score at distance 1 in the session."""
     second_neighbour: float = 0.3
     """The same at distance 2."""

@@ -66,7 +66,7 @@ class Settings(BaseModel):
     recall_weight: float = Field(0.5, ge=0, le=1, description="share of the recall question in the score")
     dense_weight: float = Field(0.5, ge=0, le=10, description="of the vectors' similarity, 0 to 1 a search")
     lexical_weight: float = Field(0.5, ge=0, le=10, description="of BM25, 0 to 1 a search")
-    neighbour_weight: float = Field(0.4, ge=0, le=10, description="of the better neighbour's score, distance 1")
+    neighbour_weight: float = Field(0.45, ge=0, le=10, description="of the better neighbour's score, distance 1")
     second_neighbour_weight: float = Field(0.3, ge=0, le=10, description="the same, distance 2")
     session_weight: float = Field(0.4, ge=0, le=10, description="of the question's share in the session")
     fact_weight: float = Field(0.5, ge=0, le=10, description="of the best fact that rests on a message")

@@ -36,6 +36,7 @@ _CHINESE_FUNCTION = re.compile(
 """What a Chinese question asks with and not for. Characters that also begin common nouns (在 有 地 过) are
 not among them.
 """
+_CHINESE_JOINING = _CHINESE | frozenset("用给給跟让讓从從对對为為到去来來会會能要叫")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -46,8 +47,9 @@ def has_words(query: str) -> bool:
 
 
 def content_runs(run: str) -> list[str]:
-    """What a run of Chinese asks for: it is cut at the words that only ask."""
-    return [part for part in _CHINESE_FUNCTION.split(run) if part]
+    """What a run of Chinese asks for: it is cut at the words that only ask, and what is left alone between them
+    and only joins is dropped."""
+    return [part for part in _CHINESE_FUNCTION.split(run) if part and part not in _CHINESE_JOINING]
 
 
 def is_stop_word(word: str) -> bool:
