@@ -63,7 +63,8 @@ WITH asked AS MATERIALIZED (
                / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average))) AS bm25
     FROM posted JOIN rarity USING (place) CROSS JOIN log_size GROUP BY n
 ), scored AS MATERIALIZED (
-    SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, NULL::bigint[] AS source_ns,
+    SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, line_key, characters, tokens,
+           NULL::bigint[] AS source_ns,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(date_part('epoch', occurred_at), -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
@@ -71,7 +72,7 @@ WITH asked AS MATERIALIZED (
            coalesce(bm25, 0) AS bm25, coalesce(places, 0) AS places
     FROM messages AS m LEFT JOIN lexical AS l ON l.n = m.n WHERE user_id = %(user_id)b::text
     UNION ALL
-    SELECT f.n, 1, session_id, sort_at, turn_index, position, source_ns,
+    SELECT f.n, 1, session_id, sort_at, turn_index, position, line_key, characters, tokens, source_ns,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(date_part('epoch', occurred_at), -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
@@ -79,9 +80,8 @@ WITH asked AS MATERIALIZED (
            coalesce(bm25, 0), coalesce(places, 0)
     FROM facts AS f LEFT JOIN lexical AS l ON l.n = f.n WHERE user_id = %(user_id)b::text
 ), span AS MATERIALIZED (
-    SELECT max(distance) AS farthest, nullif(max(distance) - min(distance), 0) AS width,
-           nullif(max(bm25), 0) AS most
-    FROM scored
+    SELECT farthest, nullif(farthest - nearest, 0) AS width, nullif(most, 0) AS most
+    FROM (SELECT max(distance) AS farthest, min(distance) AS nearest, max(bm25) AS most FROM scored) AS ends
 ), based AS NOT MATERIALIZED (
     SELECT scored.*, %(dense)b::float8 * coalesce((farthest - distance) / width, 0)
                      + %(lexical)b::float8 * coalesce(bm25 / most, 0) AS base
@@ -103,7 +103,7 @@ WITH asked AS MATERIALIZED (
     SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own
     FROM based LEFT JOIN rested ON rested.n = based.n
 ), surrounded AS (
-    SELECT n, kind, session_id, sort_at, turn_index, position, distance, own,
+    SELECT n, kind, session_id, sort_at, turn_index, position, line_key, characters, tokens, distance, own,
            CASE WHEN kind = 0
                 THEN %(neighbour)b::float8 * coalesce(greatest(lag(own) OVER turns, lead(own) OVER turns), 0)
                      + %(second_neighbour)b::float8
@@ -112,26 +112,20 @@ WITH asked AS MATERIALIZED (
            END AS around
     FROM keyed WINDOW turns AS (PARTITION BY session_id, kind ORDER BY sort_at, turn_index)
 ), best AS MATERIALIZED (
-    SELECT s.n, kind, s.session_id, sort_at, turn_index, position, distance,
+    SELECT s.n, kind, s.session_id, sort_at, turn_index, position, line_key, characters, tokens, distance,
            own + around + %(session)b::float8 * coalesce(share, 0) AS total
     FROM surrounded AS s LEFT JOIN held ON held.session_id = s.session_id
     ORDER BY total DESC, distance, CASE WHEN %(ties)b::integer < 0 THEN sort_at END DESC NULLS LAST, sort_at,
              %(ties)b::integer * turn_index, kind, position, s.session_id
     LIMIT %(hits)b::integer
-), lines AS MATERIALIZED (
-    SELECT best.*, coalesce(m.line_key, f.line_key) AS line_key, coalesce(m.characters, f.characters) AS characters,
-           coalesce(m.tokens, f.tokens) AS tokens
-    FROM best
-    LEFT JOIN messages AS m ON best.kind = 0 AND m.user_id = %(user_id)b::text AND m.n = best.n
-    LEFT JOIN facts AS f ON best.kind = 1 AND f.user_id = %(user_id)b::text AND f.n = best.n
 ), hits AS MATERIALIZED (
     SELECT * FROM (
         SELECT *, row_number() OVER (
                       ORDER BY total DESC, distance, CASE WHEN %(ties)b::integer < 0 THEN sort_at END DESC NULLS LAST, sort_at,
                                %(ties)b::integer * turn_index, kind, position, session_id) AS hit
-        FROM lines
+        FROM best
     ) AS ranked
-    WHERE hit <= %(memories)b::integer + (SELECT count(*) - count(DISTINCT line_key) FROM lines)
+    WHERE hit <= %(memories)b::integer + (SELECT count(*) - count(DISTINCT line_key) FROM best)
 ), walk AS (
     SELECT hit, 0 AS step, n, kind, line_key, characters, tokens, total FROM hits
     UNION ALL

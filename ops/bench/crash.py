@@ -4,7 +4,8 @@ python -m ops.bench.crash --rounds 20 --workers 16
 
 A server with the embedded Postgres, static embeddings and a stand-in language model. Each round hammers
 /add, kills at a random moment (server and Postgres, only Postgres, only the server, in turn), brings it
-back, sends what was left without an answer once more, and looks into the tables. Exit code 1 on a loss.
+back and looks into the tables for what was answered; only then, since it would mend a loss, is everything
+sent once more, and looked for again. Exit code 1 on a loss.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class Crash:
     """A server in `place` and the Adds it was sent; `chance` decides what is said and when it dies."""
 
     def __init__(self, place: Path, provider: StandIn, workers: int, chance: random.Random) -> None:
-        self._data_dir = place / "data"
+        self.data_dir = place / "data"
         self._server = ServerProcess(
-            place, data_dir=str(self._data_dir), llm_mode="best_effort", llm_base_url=provider.base_url
+            place, data_dir=str(self.data_dir), llm_mode="best_effort", llm_base_url=provider.base_url
         )
         self._workers = workers
         self._chance = chance
@@ -78,19 +79,28 @@ class Crash:
         self._server.stop()
 
     def round(self, way: str) -> Round:
-        """Adds, a kill, a restart, and the look afterwards."""
+        """Adds, a kill, a restart, and the looks afterwards."""
         one = Round(way, self._chance.uniform(*UNDER_LOAD))
         asyncio.run(self._hammer(one))
-        if way != "Postgres":
+        self.bring_back(one)
+        self._answered += one.answered
+        lost = self._losses()  # before anything is sent again: a repeat of a lost Add would store it
+        lost += asyncio.run(self._again(one.answered + one.unanswered))
+        self._answered += one.unanswered
+        one.lost += dict.fromkeys(lost + self._losses())
+        return one
+
+    def bring_back(self, one: Round) -> None:
+        """Start what was killed; returns once it serves."""
+        if one.way != "Postgres":
             self._server.launch()
         self._server.ready()
         one.restart_seconds = time.perf_counter() - one.killed
-        self._answered += one.answered
-        one.lost += asyncio.run(self._again(one.answered + one.unanswered))
-        with EmbeddedPostgres(self._data_dir) as postgres:
-            one.lost += losses(postgres.url, self._answered + one.unanswered)
-        self._answered += one.unanswered
-        return one
+
+    def _losses(self) -> list[str]:
+        """What is amiss in the tables, given all that was answered so far."""
+        with EmbeddedPostgres(self.data_dir) as postgres:
+            return list(losses(postgres.url, self._answered))
 
     async def _hammer(self, one: Round) -> None:
         """Add from every worker until the kill; what has no answer by then is kept apart."""
@@ -112,7 +122,7 @@ class Crash:
             if one.way != "Postgres":
                 self._server.kill()
             if one.way != "the server":
-                kill_postgres(self._data_dir)
+                kill_postgres(self.data_dir)
             dead.set()
 
     async def _again(self, bodies: list[Body]) -> list[str]:

@@ -2,9 +2,10 @@
 
     python -m ops.bench.gen OUTFOLDER --messages 2000 --questions 100 --seed 7
 
-Two people talk over months. What is asked about is told in one turn or in two and nowhere else: no other turn names
-the person, thing or place in question, though a quarter of the log tells the like of others. Written in the form
-that dataset.py reads, one conversation a file, so the replay runs it. The same arguments give the same bytes.
+Two people talk over months. What is asked about is told in one turn or in two and nowhere else. A quarter of the
+log tells the like of other people, things and places; another quarter names those in question, some often and
+most seldom, and tells nothing that is asked. Written in the form that dataset.py reads, one conversation a file,
+so the replay runs it. The same arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ DAYS_BETWEEN = (1, 5)
 BEGINNING = datetime(2023, 3, 6, tzinfo=UTC)
 LIKE_IT = 0.25
 """Share of the turns that tell the like of what is asked about, of other people, things and places."""
+NAMED = 0.25
+"""Share of the turns that name what is asked about and tell nothing of it."""
 ROOM = 3
 """Turns that a log needs for each turn of evidence."""
 
@@ -69,98 +72,69 @@ SLOTS: dict[str, list[str]] = {
 ASIDES = """\
 All this {weather} makes me {mood}.|And how was your {daypart}?|Are you still {mood}?|Do tell me more.
 Good to hear, {other}.|I could eat {dish} every {daypart}.|I feel {mood} today.|I thought as much.
-I spent the {daypart} on the {chore}.|It was {dish} again last {daypart}.|My {daypart} was mostly {chore} and {dish}.
+I spent a {daypart} on the {chore}.|It was {dish} again last {daypart}.|My {daypart} was mostly {chore} and {dish}.
 No, not yet.|Nothing beats {dish} after the {chore}.|Oh, {other}, that made me laugh.|Really? I had no idea.
 Remind me later.|The {pet} is {mood} because of the {weather}.|The {pet} stole my {dish}.|What a {daypart} that was!
 The {pet} slept through the {chore}.|There was {weather} the whole {daypart}.|Yes, and with {weather} on top.
 They promise {weather} for the {daypart}.|What do you cook when you are {mood}?|You sound {mood}, {other}.
-Would you take the {pet} for a {daypart}?|Your {pet} looked {mood} last {daypart}.""".replace("\n", "|").split("|")
+Would you take the {pet} for a {daypart}?|Your {pet} looked {mood} last {daypart}.""".replace("\n", "|")
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One kind of thing to ask about. `said`: for each turn of evidence, in order, the ways to say it."""
+    """One kind of thing to ask about. `said`: for each turn of evidence, in order, the ways to say it; `asked`: the
+    ways to ask. Ways stand with a bar between them."""
 
     category: int
-    said: tuple[tuple[str, ...], ...]
-    asked: tuple[str, ...]
+    said: tuple[str, ...]
+    asked: str
     answer: str
 
 
 MULTI_HOP, TEMPORAL, SINGLE_HOP = 1, 2, 4
+BOUGHT = """I finally bought the {thing} at {place}, and it set me back ${price}.|\
+The {thing} from {place} is mine at last, all ${price} of it.|I paid {place} ${price} for the {thing}."""
+PRICE = "How much money did {speaker} spend on the {thing}?|What was the price of {speaker}'s {thing}?"
+MEETING = """I am seeing {person} for {occasion} on {date}.|{person} and I have agreed on {occasion}, {date}.|\
+On {date} it is {occasion} with {person} for me."""
+MET_WHEN = "When do {speaker} and {person} get together?|Which day is {speaker} going to meet {person}?"
+MOVED = "{person} has moved to {town}.|{town} is where {person} lives these days."
+WORK = "{person} found work as a {job}.|They took {person} on as a {job}."
+TRADE = "What does the friend who settled in {town} do for a living?|Which trade has the one in {town}?"
+LOST = """I left my {thing} behind in {place} and had to go back for it.|\
+My {thing} turned up: it had been lying in {place} all along."""
+LOST_WHERE = "Where did {speaker} forget the {thing}?|In which spot was {speaker}'s lost {thing}?"
+OPENING = "{place} opens its doors on {date}, I am told.|Mark {date}: they are opening {place}."
+OPEN_WHEN = "When is the first day of {place}?|Since what date can one go to {place}?"
+FEE = "A month at {place} costs ${price}.|They charge ${price} a month at {place}."
+RAISED = "{place} went up to ${higher} a month.|From now on it is ${higher} a month at {place}."
+RISE = "By how much did the monthly fee of {place} rise?|What was {place} charging before and after?"
+TEACHES = "{person} is teaching me to {skill}.|I have begun to {skill}, with {person} showing me how."
+LESSONS = "What is {speaker} learning from {person}?|Which lessons does {person} give {speaker}?"
+LENT = "{person} borrowed the {thing} from me.|I lent {person} my {thing}."
+AWAY = "{person} went off to {town} until spring.|Until spring {person} stays in {town}."
+LENT_WHERE = "In which town is whoever has the {thing} on loan?|Where would one look for the lent {thing}?"
+MENTIONS = {
+    "person": """I dreamt of {person} last {daypart}.|{person} sends you greetings.|I cooked {dish} for {person}.|\
+Have you heard from {person}?|{person} was {mood} all {daypart}.|I owe {person} a letter.""",
+    "thing": """The {thing} is in my way again.|The {pet} hid behind the {thing}.|Do you like the {thing}?|\
+I cleaned the {thing} this {daypart}.|I keep looking at the {thing}.|The {thing} got wet in the {weather}.""",
+    "place": """I walked past {place} in the {weather}.|There was a queue outside {place}.|Do you know {place}?|\
+Someone at {place} was {mood}.|I only ever hear good of {place}.|I lost my way near {place}.""",
+    "town": """I have never been to {town}.|They had {weather} in {town}, it seems.|Is {town} far from here?|\
+The train stopped in {town} for a whole {daypart}.|People in {town} live on {dish}.""",
+}
+"""Ways to name what is asked about that answer no question."""
 FRAMES = (
-    Frame(
-        SINGLE_HOP,
-        ((
-            "I finally bought the {thing} at {place}, and it set me back ${price}.",
-            "The {thing} from {place} is mine at last, all ${price} of it.",
-            "I gave in and paid {place} ${price} for the {thing}.",
-        ),),
-        ("How much money did {speaker} spend on the {thing}?", "What was the price of {speaker}'s {thing}?"),
-        "${price}",
-    ),
-    Frame(
-        TEMPORAL,
-        ((
-            "I am seeing {person} for {occasion} on {date}.",
-            "{person} and I have agreed on {occasion}, {date}.",
-            "On {date} it is {occasion} with {person} for me.",
-        ),),
-        ("When do {speaker} and {person} get together?", "Which day is {speaker} going to meet {person}?"),
-        "{date}",
-    ),
-    Frame(
-        MULTI_HOP,
-        (
-            ("{person} has moved to {town}.", "{town} is where {person} lives these days."),
-            ("{person} found work as a {job}.", "They took {person} on as a {job}."),
-        ),
-        ("What does the friend who settled in {town} do for a living?", "Which trade has the one in {town}?"),
-        "{job}",
-    ),
-    Frame(
-        SINGLE_HOP,
-        ((
-            "I left my {thing} behind in {place} and had to go back for it.",
-            "My {thing} turned up: it had been lying in {place} all along.",
-        ),),
-        ("Where did {speaker} forget the {thing}?", "In which spot was {speaker}'s lost {thing}?"),
-        "{place}",
-    ),
-    Frame(
-        TEMPORAL,
-        ((
-            "{place} opens its doors on {date}, I am told.",
-            "Mark {date}: they are opening {place}.",
-        ),),
-        ("When is the opening day of {place}?", "Since what date can one go to {place}?"),
-        "{date}",
-    ),
-    Frame(
-        MULTI_HOP,
-        (
-            ("A month at {place} costs ${price}.", "They charge ${price} a month at {place}."),
-            ("{place} went up to ${higher} a month.", "From now on it is ${higher} a month at {place}."),
-        ),
-        ("By how much did the monthly fee of {place} rise?", "What was {place} charging before and after?"),
-        "from ${price} to ${higher}",
-    ),
-    Frame(
-        SINGLE_HOP,
-        (("{person} is teaching me to {skill}.", "I have begun to {skill}, with {person} showing me how."),),
-        ("What is {speaker} learning from {person}?", "Which lessons does {person} give {speaker}?"),
-        "to {skill}",
-    ),
-    Frame(
-        MULTI_HOP,
-        (
-            ("{person} borrowed the {thing} from me.", "I lent {person} my {thing}."),
-            ("{person} went off to {town} until spring.", "Until spring {person} stays in {town}."),
-        ),
-        ("In which town is whoever has the {thing} on loan?", "Where would one look for the lent {thing}?"),
-        "{town}",
-    ),
-)  # fmt: skip
+    Frame(SINGLE_HOP, (BOUGHT,), PRICE, "${price}"),
+    Frame(TEMPORAL, (MEETING,), MET_WHEN, "{date}"),
+    Frame(MULTI_HOP, (MOVED, WORK), TRADE, "{job}"),
+    Frame(SINGLE_HOP, (LOST,), LOST_WHERE, "{place}"),
+    Frame(TEMPORAL, (OPENING,), OPEN_WHEN, "{date}"),
+    Frame(MULTI_HOP, (FEE, RAISED), RISE, "from ${price} to ${higher}"),
+    Frame(SINGLE_HOP, (TEACHES,), LESSONS, "to {skill}"),
+    Frame(MULTI_HOP, (LENT, AWAY), LENT_WHERE, "{town}"),
+)
 
 
 class TooMany(ValueError):
@@ -195,11 +169,18 @@ class Log:
         if ROOM * sum(len(frame.said) for frame in frames) > messages:
             raise TooMany(f"{messages} messages are too few for {questions} questions")
         free = self._random.sample(self._places, messages)
+        self._in_question: list[tuple[str, str]] = []
         self.questions = [self._asked(frame, free) for frame in frames]
         for _ in range(int(LIKE_IT * messages)):
             self._tell_like(free.pop())
+        # The r-th in question is named in proportion to 1 / r, as unevenly as people name things.
+        shares = [1 / rank for rank in range(1, len(self._in_question) + 1)]
+        named = int(NAMED * messages)
+        for kind, name in self._random.choices(self._in_question, weights=shares, k=named):
+            place = free.pop()
+            place.text = filled(self._one_of(MENTIONS[kind]), place, self._slots() | {kind: name})
         for place in free:
-            place.text = filled(self._random.choice(ASIDES), place, self._slots())
+            place.text = filled(self._one_of(ASIDES), place, self._slots())
         self._random.shuffle(self.questions)
 
     @property
@@ -232,10 +213,11 @@ class Log:
         """Say it in as many of the free places as it takes, in order of time; the question about it."""
         told = sorted((free.pop() for _ in frame.said), key=lambda place: place.number)
         about = self._drawn(frame, told[-1], asked=True)
+        self._in_question += [(kind, about[kind]) for kind in POOLS if kind in about]
         for place, ways in zip(told, frame.said, strict=True):
-            place.text = filled(self._random.choice(ways), place, about)
+            place.text = filled(self._one_of(ways), place, about)
         return {
-            "question": filled(self._random.choice(frame.asked), told[0], about),
+            "question": filled(self._one_of(frame.asked), told[0], about),
             "answer": frame.answer.format(**about),
             "evidence": [place.id for place in told],
             "category": frame.category,
@@ -245,13 +227,13 @@ class Log:
         """Say the like of what is asked about, of what nobody asks about."""
         frame = self._random.choice(FRAMES)
         ways = self._random.choice(frame.said)
-        place.text = filled(self._random.choice(ways), place, self._drawn(frame, place, asked=False))
+        place.text = filled(self._one_of(ways), place, self._drawn(frame, place, asked=False))
 
     def _drawn(self, frame: Frame, place: Place, *, asked: bool) -> dict[str, str]:
         """What fills a frame; a thing asked about is taken from its pool, so that nothing else can be it."""
         about = self._slots()
         for name, unused in self._unused.items():
-            if any(f"{{{name}}}" in way for ways in frame.said for way in ways):
+            if any(f"{{{name}}}" in ways for ways in frame.said):
                 if asked and len(unused) == 1:
                     raise TooMany(f"no {name} is left to ask about: ask fewer questions")
                 about[name] = " ".join(unused.pop() if asked else self._random.choice(unused))
@@ -259,6 +241,9 @@ class Log:
         day = place.said_at + timedelta(days=self._random.randint(2, 60))
         higher = price + self._random.randint(2, 60)
         return about | {"price": str(price), "higher": str(higher), "date": f"{day.day} {day:%B}"}
+
+    def _one_of(self, ways: str) -> str:
+        return self._random.choice(ways.split("|"))
 
     def _slots(self) -> dict[str, str]:
         return {name: self._random.choice(ways) for name, ways in SLOTS.items()}

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Mapping
 
 from pgrecall.errors import StartRefused, Unauthorized
 
-PLACEHOLDERS = frozenset(
-    {"changeme", "change-me", "change_me", "secret", "password", "token", "your-token", "your-secret",
-     "your_token", "your_secret", "example", "placeholder", "todo", "test", "xxx", "none", "null",
-     "replace-me", "replaceme", "<token>", "<secret>"}
-)  # fmt: skip
+SHORTEST = 8
+"""Characters a secret must have at least."""
+DISTINCT = 4
+"""Different characters a secret must have at least: "xxxxxxxx" and "********" have one."""
+STOCK_WORDS = (
+    "a|access|add|admin|an|api|auth|bar|bearer|change|default|demo|dev|dummy|enter|example|fill|foo|here|in|insert|"
+    "is|it|key|letmein|long|me|my|none|null|of|pass|passwd|password|paste|pgrecall|pick|put|qwerty|random|real|"
+    "replace|sample|secret|secure|set|sk|some|strong|super|test|testing|the|this|to|todo|token|undefined|value|"
+    "very|with|your"
+)
+STOCK = re.compile(
+    rf"(?:{STOCK_WORDS})+\d*"  # nothing but what examples are made of, and a number: supersecret1
+    r"|.*(?:change(?:me|this)|replace(?:me|this|with)|placeholder).*"
+    r"|.*your.*(?:token|secret|key|password).*"
+    r"|.*x{6}.*"
+)
+"""A placeholder, in small letters and without what separates words."""
+BRACKETS = re.compile(r"^<.*>$|\.\.\.|…|\$\{.*\}|\{\{.*\}\}")
+"""How placeholders are written: <token>, sk-..., ${TOKEN}, {{ token }}."""
+COUNTING = "01234567890123456789 98765432109876543210"
+REMEDY = "Set PGRECALL_AUTH_TOKEN to a long random secret, such as this prints: openssl rand -hex 32"
 
 
 class Access:
@@ -42,19 +59,28 @@ class Access:
             raise Unauthorized("send the secret as Authorization: Bearer, Authorization: Token or X-API-Key")
 
 
+def weakness(secret: str) -> str | None:
+    """Why a secret is none: everyone guesses it. None where nothing speaks against it."""
+    if len(secret) < SHORTEST:
+        return f"is shorter than {SHORTEST} characters"
+    folded = "".join(character for character in secret.casefold() if character.isalnum())
+    if BRACKETS.search(secret) or STOCK.fullmatch(folded):
+        return "is a placeholder"
+    if len(set(secret)) < DISTINCT or (folded and folded in COUNTING):
+        return "is easily guessed"
+    return None
+
+
 def configured(host: str, scheme: str | None, token: str | None, allow_open_access: bool) -> Access:
     """The access that the settings ask for. Raises StartRefused where they leave a door open."""
     if scheme not in (None, "none"):
         if token is None or not token.strip():
             raise StartRefused(
                 f"PGRECALL_AUTH_SCHEME is {scheme}, but PGRECALL_AUTH_TOKEN is empty.",
-                "Set PGRECALL_AUTH_TOKEN to a long random secret: openssl rand -hex 32",
+                REMEDY,
             )
-        if token.strip().lower() in PLACEHOLDERS or set(token.strip()) in ({"x"}, {"*"}):
-            raise StartRefused(
-                "PGRECALL_AUTH_TOKEN is a placeholder.",
-                "Set it to a long random secret: openssl rand -hex 32",
-            )
+        if (amiss := weakness(token.strip())) is not None:
+            raise StartRefused(f"PGRECALL_AUTH_TOKEN {amiss}.", REMEDY)
         return Access(token.strip())
     if token is not None and scheme is None:
         raise StartRefused(

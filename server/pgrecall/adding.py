@@ -123,11 +123,14 @@ class Adding:
         try:
             facts = await extract(self._model, lines, until, self._fact_tokens, owner=owner(call.messages))
         except LanguageRefused as refusal:
+            self._tally.extraction_failing = True
             return Outcome((), Extraction.REFUSED, refusal.reason)
         except (LanguageUnavailable, DeadlineExceeded) as failure:
+            self._tally.extraction_failing = True
             if self._required:
                 raise
             return Outcome((), Extraction.FAILED, failure.reason)
+        self._tally.extraction_failing = False
         return Outcome(tuple(facts), Extraction.DONE)
 
 

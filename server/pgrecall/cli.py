@@ -82,7 +82,8 @@ def serve(
     """Serve; without PGRECALL_DATABASE_URL on the embedded Postgres."""
     # Also after uvicorn has shut down, when it raises the signal again: the embedded Postgres must be stopped.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    signal.signal(signal.SIGHUP, lambda number, frame: signal.raise_signal(signal.SIGTERM))  # a closed terminal
+    if hasattr(signal, "SIGHUP"):  # a closed terminal; Windows has no such signal
+        signal.signal(signal.SIGHUP, lambda number, frame: signal.raise_signal(signal.SIGTERM))
     settings = settled(host=host, port=port, workers=workers)
     create_app(settings, "")  # an open door is refused before anything starts
     with serving.listen(settings.host, settings.port) as listener, running(settings) as (url, embedded):

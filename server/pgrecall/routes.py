@@ -145,6 +145,7 @@ async def health(request: Request) -> Response:
 async def details(services: Services) -> dict[str, Any]:
     """What only those who know the secret may see."""
     tally = services.tally
+    called = {"embedding": tally.embedding, "language_model": tally.language}
     try:
         stored: dict[str, int] | None = await services.store.counts(Deadline(HEALTH_SECONDS))
     except (DatabaseUnavailable, DeadlineExceeded):
@@ -154,16 +155,14 @@ async def details(services: Services) -> dict[str, Any]:
         "stored": stored,
         "calls": dict(tally.calls),
         "extraction": dict(tally.extraction),
-        "extraction_degraded": services.extracts and tally.language.failing,
-        "providers": {
-            "embedding": provider(tally.embedding),
-            "language_model": provider(tally.language),
-        },
+        "extraction_degraded": services.extracts and tally.extraction_failing,
+        # Only those that were called: the static embedder, say, is none.
+        "providers": {name: provider(calls) for name, calls in called.items() if calls.successes + calls.failures},
     }
 
 
-def provider(tally: ProviderTally) -> dict[str, Any]:
-    return {"successes": tally.successes, "failures": tally.failures, "last_failure": tally.last_failure}
+def provider(calls: ProviderTally) -> dict[str, Any]:
+    return {"successes": calls.successes, "failures": calls.failures, "last_failure": calls.last_failure}
 
 
 def entered(request: Request) -> Services:

@@ -7,11 +7,14 @@ import functools
 import http.client
 import multiprocessing
 import os
+import shlex
+import shutil
 import signal
 import socket
 import sys
 import threading
 from multiprocessing.connection import wait
+from pathlib import Path
 
 import uvicorn
 from rich.console import Console
@@ -31,6 +34,8 @@ LOOK_EVERY = 1.0
 """Seconds between looks whether the embedded Postgres lives."""
 BACKLOG = 2048
 """Callers that may wait to be taken."""
+LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  nothing is served here
+"""Where who serves on all addresses reaches himself: not every system connects to the address of all."""
 HUNG = 60
 """Seconds a server process of several may be silent: a body of 32 MiB keeps it busy, and is no reason to kill."""
 
@@ -123,12 +128,12 @@ def announce(
 ) -> None:
     """Once the server answers: where it is, where the data lie, and what to try."""
     address, port = listener.getsockname()[:2]
+    address = LOOPBACK.get(address, address)
     while not answers(address, port):
         if stopped.wait(0.05):
             return
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{port}"
-    rows = [("serving on", url), ("try", f"{url}/docs, or: pgrecall smoke {url}")]
+    tried = url_of(LOOPBACK.get(settings.host, settings.host), port)
+    rows = [("serving on", url_of(settings.host, port)), ("try", f"{own_command()} smoke {tried}")]
     if embedded is not None:
         rows.append(("database", f"the embedded Postgres; the data lie in {embedded.data_dir}"))
         rows.append(("psql", f'psql "{embedded.url}"'))
@@ -139,6 +144,26 @@ def announce(
     rows.append(("language model", f"{model} ({settings.llm_mode})"))
     lines = ["pgrecall", *(f"  {name:<15} {value}" for name, value in rows)]
     console.print("\n".join(lines), soft_wrap=True, markup=False)
+
+
+def url_of(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def own_command() -> str:
+    """What calls this very pgrecall from the directory it was started in."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(from_here(Path(sys.executable)))} -m pgrecall"
+    if (known := shutil.which(called.name)) and called.exists() and called.samefile(known):
+        return called.name
+    return shlex.quote(from_here(called))
+
+
+def from_here(path: Path) -> str:
+    """Relative where it lies below the working directory."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def answers(address: str, port: int) -> bool:

@@ -13,17 +13,13 @@ class ProviderTally:
     successes: int = 0
     failures: int = 0
     last_failure: str | None = None
-    failing: bool = False
-    """Whether the latest call failed."""
 
     def success(self) -> None:
         self.successes += 1
-        self.failing = False
 
     def failure(self, kind: str) -> None:
         self.failures += 1
         self.last_failure = kind
-        self.failing = True
 
 
 @dataclass(slots=True)
@@ -34,3 +30,5 @@ class Tally:
     embedding: ProviderTally = field(default_factory=ProviderTally)
     language: ProviderTally = field(default_factory=ProviderTally)
     extraction: Counter[str] = field(default_factory=Counter)
+    extraction_failing: bool = False
+    """Whether the model gave no facts when it was last asked for some."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
 
-from pgrecall.access import Access, configured
+from pgrecall.access import Access, configured, weakness
 from pgrecall.app import create_app
 from pgrecall.errors import StartRefused
 from pgrecall.settings import Settings
@@ -90,7 +92,7 @@ def test_health_tells_more_with_the_secret(guarded: httpx2.Client, headers: dict
     assert health["database"] == "ok"
     assert health["stored"].keys() >= {"memories"}
     assert health["extraction_degraded"] is False
-    assert health["providers"].keys() == {"embedding", "language_model"}
+    assert health["providers"] == {}  # the static embedder is no provider
 
 
 def test_a_secret_beyond_ascii_is_accepted(database: str) -> None:
@@ -102,8 +104,16 @@ def test_a_secret_beyond_ascii_is_accepted(database: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
-    "token", [None, "", "  ", "changeme", "CHANGEME", " change-me ", "secret", "your-token", "xxxx"]
-)
+    "token",
+    [
+        None, "", "  ", "changeme", "CHANGEME", " change-me ", "secret", "your-token", "xxxx", "xxxxxxxxxxxx",
+        "changeme123", "change_me_please", "CHANGE ME", "<your-token>", "<a long secret>", "your-secret-here",
+        "your_token_here", "YOUR-API-KEY", "put-your-own-secret-in", "replace_me", "Replace this!", "sk-...",
+        "sk-xxxxxxxxxxxx", "${PGRECALL_TOKEN}", "{{ secret }}", "my-secret-token", "a-long-random-secret",
+        "supersecret1", "test-token", "password123", "a", "1234", "1234567", "12345678", "0123456789", "87654321", "********",
+        "abababab",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_an_empty_or_placeholder_secret_stops_the_start(scheme: Any, token: str | None, host: str) -> None:
     with pytest.raises(StartRefused, match="PGRECALL_AUTH_TOKEN"):
@@ -141,10 +151,32 @@ def test_a_secret_that_nobody_would_ask_for_stops_the_start() -> None:
 
 
 def test_a_refusal_to_start_never_quotes_the_secret() -> None:
-    for token in ("changeme", "your-token"):
+    for token in ("changeme", "your-token", "hunter2", "87654321", "zzzzzzzz"):
         with pytest.raises(StartRefused) as refused:
             configured("127.0.0.1", "bearer", token, allow_open_access=False)
-        assert token not in str(refused.value)
+        assert token not in f"{refused.value} {refused.value.reason} {refused.value.remedy}"
+        assert "openssl rand -hex 32" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        SECRET, "schlüssel-größe", "f3a9c27b", "8" * 4 + "a1b2c3d4", "Xk9_tokenQ-your2", "红色的大象在河里游泳",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "!@#$%^&*()", "k<9Qz>w2{}",
+        "sk-proj-4Zr8vN1qLm", "testimony-of-a-token-ring", "xxl-harbour-lantern",
+    ],
+)  # fmt: skip
+def test_a_secret_of_ones_own_is_taken(token: str) -> None:
+    assert configured("0.0.0.0", "bearer", token, allow_open_access=False).knows(
+        {"x-api-key": token.encode().decode("latin-1")}
+    )
+
+
+def test_a_random_secret_is_never_taken_for_a_placeholder() -> None:
+    chance = random.Random(5)
+    for _ in range(2000):
+        for secret in (chance.randbytes(16).hex(), base64.b64encode(chance.randbytes(24)).decode()):
+            assert weakness(secret) is None
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

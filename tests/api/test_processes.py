@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 import shutil
 import string
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import httpx2
 import pytest
 
-from ops.bench.crash import Round, crash
+from ops.bench.crash import Crash, Round, crash
 from ops.bench.provider import StandIn
 from ops.bench.replies import Drawn, note_each
 from ops.bench.server_process import ServerProcess
 from ops.bench.wholeness import losses
+from pgrecall.embedded import EmbeddedPostgres
 from tests.api.calling import rows
 from tests.running import add_body, serving
 
@@ -136,6 +139,40 @@ def test_a_crash_run_that_goes_wrong_tells_where_its_data_stay() -> None:
         crash(rounds=1, workers=2, seed=1, seen=fails, keeping=kept.append)
     (place,) = kept
     assert (place / "data").is_dir()
+    shutil.rmtree(place)
+
+
+class Forgetful(Crash):
+    """Loses, between the restart and the look, every trace of an Add that was answered."""
+
+    forgotten: dict[str, Any]
+
+    def bring_back(self, one: Round) -> None:
+        super().bring_back(one)
+        self.forgotten = one.answered[0]
+        with EmbeddedPostgres(self.data_dir) as postgres:
+            for statement in FORGET:
+                rows(postgres.url, statement, [self.forgotten["request_id"]])
+
+
+FORGET: tuple[LiteralString, ...] = (
+    "DELETE FROM facts WHERE request_id = %s RETURNING 1",
+    "DELETE FROM messages WHERE request_id = %s RETURNING 1",
+    "DELETE FROM requests WHERE request_id = %s RETURNING 1",
+)
+
+
+def test_a_crash_run_reports_an_answered_add_that_is_gone(provider: StandIn) -> None:
+    place = Path(tempfile.mkdtemp(prefix="pgrecall-crash-"))
+    place.chmod(0o755)
+    running = Forgetful(place, provider, 2, random.Random(1))
+    running.start()
+    try:
+        one = running.round("the server")
+    finally:
+        running.stop()
+    loss = f"request {running.forgotten['request_id']}: answered 200, but not there as it was sent"
+    assert loss in one.lost
     shutil.rmtree(place)
 
 

@@ -1,14 +1,19 @@
-"""Intervals, the paired test and the table of two runs, checked by hand and by brute force."""
+"""Intervals, the paired test, the table and the picture of runs, checked by hand and by brute force."""
 
 from __future__ import annotations
 
 import io
-from itertools import product
+import json
+from itertools import pairwise, product
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import typer
 from rich.console import Console
 
+from ops.bench import picture
 from ops.bench.compare import report
 from ops.bench.run import Outcome
 from ops.bench.statistics import mcnemar, paired, share
@@ -131,3 +136,52 @@ def test_runs_of_other_questions_cannot_be_compared() -> None:
 
     assert not good
     assert lines == ["2 questions left out: only one of the runs asked them"]
+
+
+def light(colour: str) -> float:
+    """Relative luminance as the web's guidelines define it, 0 to 1."""
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("colour", [picture.INK, picture.ACCENT, *picture.COLOURS])
+def test_a_colour_of_the_picture_stands_out_from_white_and_from_black(colour: str) -> None:
+    assert 1.05 / (light(colour) + 0.05) >= 4
+    assert (light(colour) + 0.05) / (light("#0d1117") + 0.05) >= 4
+
+
+def test_names_beside_lines_keep_apart_and_within_the_plot() -> None:
+    heights = picture.label_heights([100.0, 425.0, 105.0, 426.0, 300.0])
+
+    assert heights[0] == 100
+    assert heights[4] == 300
+    assert [heights.index(height) for height in sorted(heights)] == [0, 2, 4, 1, 3]
+    assert all(below - above >= picture.LABEL_GAP for above, below in pairwise(sorted(heights)))
+    assert max(heights) <= picture.BOTTOM
+
+
+def test_the_picture_names_each_run_with_its_figures(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.json", "b.json")]
+    for path, rank in zip(paths, (None, 5), strict=True):
+        path.write_text(json.dumps([outcome(1, 1), outcome(2, rank)]), encoding="utf-8")
+
+    picture.main(tmp_path / "out.svg", paths, "dense & plain, pgrecall")
+
+    root = ElementTree.parse(tmp_path / "out.svg").getroot()
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[-4:] == ["dense & plain 50.0%", "100.0%", "100.0%", "pgrecall 100.0%"]
+    assert "any@k of 2 questions; shaded: 95% intervals" in texts
+
+
+def test_runs_that_cannot_stand_in_one_picture_are_refused(tmp_path: Path) -> None:
+    for name, question in (("a", 1), ("b", 2)):
+        (tmp_path / name).write_text(json.dumps([outcome(question, 1)]), encoding="utf-8")
+    both = [tmp_path / "a", tmp_path / "b"]
+
+    with pytest.raises(typer.BadParameter, match="1 names for 2 runs"):
+        picture.main(tmp_path / "out.svg", both, "one")
+    with pytest.raises(typer.BadParameter, match="same questions"):
+        picture.main(tmp_path / "out.svg", both, "one, two")
+    with pytest.raises(typer.BadParameter, match="is no saved run"):
+        picture.main(tmp_path / "out.svg", [tmp_path / "none"], "one")
