@@ -97,7 +97,7 @@ WITH asked AS MATERIALIZED (
     CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions WHERE user_id = %(user_id)b::text) AS all_sessions
     GROUP BY place, weight, sessions
 ), held AS (
-    SELECT session_id, sum(idf) / (SELECT sum(idf) FROM session_rarity) AS share
+    SELECT session_id, sum(idf) / (SELECT nullif(sum(idf), 0) FROM session_rarity) AS share
     FROM seen JOIN session_rarity ON (places >> (place - 1)) & 1 = 1 GROUP BY session_id
 ), keyed AS (
     SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own

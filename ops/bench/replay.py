@@ -37,9 +37,10 @@ async def replay(
     top_k: int,
     workers: int,
     skip_add: bool,
+    options: int = 0,
 ) -> Run:
     """Run it all under a progress bar per phase."""
-    run = Run(client, prefix, top_k, workers)
+    run = Run(client, prefix, top_k, workers, options)
     columns = (TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         if not skip_add:
@@ -83,6 +84,7 @@ def main(
     prefix: Annotated[str | None, typer.Option(help="of the user ids; unset: a fresh one")] = None,
     token: Annotated[str | None, typer.Option(help="the server's secret")] = None,
     scheme: Annotated[str, typer.Option(help="bearer, token or x-api-key")] = "bearer",
+    options: Annotated[int, typer.Option(min=0, help="answer choices to send, one of them right")] = 0,
     only: Annotated[str | None, typer.Option(help="the one conversation of that name")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", help="save each question's contents")] = None,
     skip_add: Annotated[bool, typer.Option("--skip-add", help="search what --prefix added before")] = False,
@@ -124,6 +126,7 @@ def main(
                 top_k=top_k,
                 workers=workers,
                 skip_add=skip_add,
+                options=options,
             )
 
     run = asyncio.run(connected())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, TypedDict
@@ -28,11 +29,12 @@ class Outcome(TypedDict):
 class Run:
     """Drives a server with `workers` calls at once; `outcomes` are in the data set's order afterwards."""
 
-    def __init__(self, client: httpx2.AsyncClient, prefix: str, top_k: int, workers: int) -> None:
+    def __init__(self, client: httpx2.AsyncClient, prefix: str, top_k: int, workers: int, options: int = 0) -> None:
         self._client = client
         self._prefix = prefix
         self._top_k = top_k
         self._workers = workers
+        self._options = options
         self.adds = Phase()
         self.searches = Phase()
         self.outcomes: list[Outcome] = []
@@ -80,6 +82,8 @@ class Run:
         bar: TaskID,
     ) -> None:
         body = {"query": question.text, "user_id": self._user_id(conversation), "top_k": self._top_k}
+        if self._options:
+            body["options"] = answer_choices(conversation, question, self._options)
         returned: list[Returned] = []
         try:
             returned = memories(await call(self._client, "/search", body, self.searches), self._top_k)
@@ -99,6 +103,15 @@ class Run:
 
     def _user_id(self, conversation: Conversation) -> str:
         return f"{self._prefix}-{conversation.name}"
+
+
+def answer_choices(conversation: Conversation, question: Question, count: int) -> list[str]:
+    """The right answer among those of other questions of the conversation, the same ones each time."""
+    choice = random.Random(f"{conversation.name} {question.number}")
+    others = sorted({one.answer for one in conversation.questions} - {question.answer, ""})
+    choices = [question.answer, *choice.sample(others, min(count - 1, len(others)))]
+    choice.shuffle(choices)
+    return choices
 
 
 def echoed(answer: dict[str, Any], body: dict[str, Any]) -> None:

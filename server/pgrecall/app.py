@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall import __version__
@@ -210,6 +211,8 @@ class Shield:
 
         try:
             await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            return  # gone in the middle of its own body: nobody is there to be answered
         except Exception as error:
             if scope["type"] != "http":
                 raise

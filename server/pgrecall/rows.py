@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from pgvector import HalfVector
@@ -29,6 +30,8 @@ HITS_PER_MEMORY = 3
 walk: unbounded it cost 8 to 12 times the plain scan, bounded 1.4 to 2)."""
 
 NO_BOUND = 2**62
+MOST_SPELT = 1000
+"""Words of one memory whose spellings are kept, some 8 rows each: a pasted book would bring a million."""
 MOST_COUNTED = 2**15 - 1
 """Times that a term counts in one memory: BM25 grows no more long before."""
 
@@ -78,16 +81,17 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
 def term_parameters(texts: Sequence[str], ns: Sequence[int] | None = None) -> dict[str, Any]:
     """The terms of memories, by their numbers `ns`, or else by their place among them."""
     analysed: list[Analysis] = [analyse(text) for text in texts]
+    lengths = [one.length for one in analysed]
     postings = [
-        (place, term, Int2(min(count, MOST_COUNTED)), one.length)
+        (place, term, Int2(min(count, MOST_COUNTED)), lengths[place])
         for place, one in enumerate(analysed)
         for term, count in one.terms.items()
     ]
-    words = sorted({(word, term) for one in analysed for word, term in one.words.items()})
+    words = sorted({pair for one in analysed for pair in islice(one.words.items(), MOST_SPELT)})
     places = [place for place, _, _, _ in postings]
     return {
         "terms_version": VERSION,
-        "terms_length": sum(one.length for one in analysed),
+        "terms_length": sum(lengths),
         **({"term_places": places} if ns is None else {"ns": [ns[place] for place in places]}),
         "terms": [term for _, term, _, _ in postings],
         "term_counts": [count for _, _, count, _ in postings],

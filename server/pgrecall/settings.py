@@ -72,7 +72,7 @@ class Settings(BaseModel):
     fact_weight: float = Field(0.5, ge=0, le=10, description="of the best fact that rests on a message")
     spelling_weight: float = Field(0.5, ge=0, le=10, description="of a term in place of an unknown one")
     number_weight: float = Field(1.5, ge=0, le=10, description="of a question's numbers beside its words")
-    option_weight: float = Field(0.2, ge=0, le=10, description="of the options' words beside the question's")
+    option_weight: float = Field(0.3, ge=0, le=10, description="of the options' words beside the question's")
     return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
     window_radius: int = Field(0, ge=0, le=10, description="neighbours of each hit, either side")
     raw_first: bool = Field(True, description="verbatim messages before facts")

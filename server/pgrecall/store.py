@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 import time
@@ -209,7 +210,11 @@ class Store:
     async def add(self, addition: Addition, deadline: Deadline) -> tuple[bytes, bool]:
         """Store all of it, or nothing if the request is there: (digest that stands, whether this one stored
         it). Raises as `run`."""
-        rows = await self.run(query("add"), addition.user_id, addition_parameters(addition), deadline)
+        async with (
+            deadline.enforced()
+        ):  # in a thread: analysing 1 MB of text takes a second, and everyone else waits
+            parameters = await asyncio.to_thread(addition_parameters, addition)
+        rows = await self.run(query("add"), addition.user_id, parameters, deadline)
         stored, digest = rows[0]
         return bytes(digest), bool(stored)
 
@@ -232,7 +237,8 @@ class Store:
         rows = await self.run_for(key, query("texts"), parameters, deadline)
         if not rows:
             return 0
-        written = await self.run_for(key, query("reanalyse"), analysis_parameters(rows), deadline)
+        parameters = await asyncio.to_thread(analysis_parameters, rows)
+        written = await self.run_for(key, query("reanalyse"), parameters, deadline)
         return len(rows) if written else 0
 
     async def counts(self, deadline: Deadline) -> dict[str, int]:

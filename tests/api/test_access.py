@@ -110,8 +110,8 @@ def test_a_secret_beyond_ascii_is_accepted(database: str) -> None:
         "changeme123", "change_me_please", "CHANGE ME", "<your-token>", "<a long secret>", "your-secret-here",
         "your_token_here", "YOUR-API-KEY", "put-your-own-secret-in", "replace_me", "Replace this!", "sk-...",
         "sk-xxxxxxxxxxxx", "${PGRECALL_TOKEN}", "{{ secret }}", "my-secret-token", "a-long-random-secret",
-        "supersecret1", "test-token", "password123", "a", "1234", "1234567", "12345678", "0123456789", "87654321", "********",
-        "abababab",
+        "supersecret1", "test-token", "password123", "a", "1234", "1234567", "12345678", "0123456789", "87654321",
+        "********", "abababab",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import re
 import shutil
+import signal
 import string
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, LiteralString
@@ -20,7 +25,10 @@ from ops.bench.provider import StandIn
 from ops.bench.replies import Drawn, note_each
 from ops.bench.server_process import ServerProcess
 from ops.bench.wholeness import losses
+from pgrecall import cli
 from pgrecall.embedded import EmbeddedPostgres
+from pgrecall.errors import StartRefused
+from pgrecall.serving import own_command
 from tests.api.calling import rows
 from tests.running import add_body, serving
 
@@ -119,6 +127,51 @@ async def test_what_was_said_and_the_secrets_stand_in_no_output_of_a_failing_ser
     printed = one.output.read_text()
     assert "serving on" in printed
     assert MARKER not in printed
+
+
+def test_the_command_that_the_start_suggests_works_where_the_server_was_started(
+    database: str, tmp_path: Path
+) -> None:
+    access = {"host": "0.0.0.0", "auth_scheme": "none", "allow_open_access": "true"}
+    with ServerProcess(tmp_path, database_url=database, **access) as server:
+        server.ready()
+        while (tried := re.search(r"^  try +(.*)$", server.output.read_text(), re.MULTILINE)) is None:
+            time.sleep(0.05)
+        assert tried[1].endswith(f"-m pgrecall smoke http://127.0.0.1:{server.port}")
+        done = subprocess.run(tried[1], shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("called", "shown"),
+    [
+        (".venv/bin/pgrecall", ".venv/bin/pgrecall"),
+        ("{here}/.venv/bin/pgrecall", ".venv/bin/pgrecall"),
+        ("{here}/on path/pgrecall", "pgrecall"),
+        ("/opt/an other/pgrecall", "'/opt/an other/pgrecall'"),
+    ],
+)
+def test_the_command_is_shown_as_it_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: str, shown: str
+) -> None:
+    for folder in (".venv/bin", "on path"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "pgrecall").touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "on path"))
+    monkeypatch.setattr(sys, "argv", [called.format(here=tmp_path), "serve"])
+    assert own_command() == shown
+
+
+def test_a_start_needs_no_signal_that_windows_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delattr(signal, "SIGHUP")
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(StartRefused, match="PGRECALL_AUTH_SCHEME"):
+            cli.serve(host="0.0.0.0")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_nothing_that_was_answered_is_lost_when_everything_is_killed() -> None:

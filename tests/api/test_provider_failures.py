@@ -138,18 +138,6 @@ def test_a_blank_query_needs_no_embedding(embedding: httpx2.Client, provider: St
     assert len(contents(embedding, user)) == 1
 
 
-def test_health_counts_how_the_embeddings_ended(embedding: httpx2.Client, provider: StandIn, user: str) -> None:
-    added(embedding, user, "I swim")
-    before = embedding.get("/health").json()["providers"]["embedding"]
-    added(embedding, user, "I sail")
-    provider.misbehave("embeddings", "status", status=500)
-    post(embedding, "/search", {"user_id": user, "query": MARKER})
-    after = embedding.get("/health").json()["providers"]["embedding"]
-    assert after["successes"] == before["successes"] + 1
-    assert after["failures"] == before["failures"] + 1
-    assert after["last_failure"] == "http 500"
-
-
 def test_facts_that_cannot_be_embedded_keep_the_whole_request_back(
     database: str, provider: StandIn, user: str
 ) -> None:
@@ -178,55 +166,6 @@ def test_best_effort_stores_the_messages_and_keeps_why_there_are_no_facts(
     provider.behave()
     added(best_effort, user, "I row")
     assert best_effort.get("/health").json()["extraction_degraded"] is False
-
-
-def degraded(client: httpx2.Client) -> bool:
-    told: bool = client.get("/health").json()["extraction_degraded"]
-    return told
-
-
-def test_extraction_is_degraded_by_calls_for_facts_alone(
-    best_effort: httpx2.Client, provider: StandIn, user: str
-) -> None:
-    added(best_effort, user, "I sail")
-    provider.misbehave("chat", "status", status=500)
-    contents(best_effort, user, MARKER)
-    assert provider.calls["chat"] == 2  # the recall question failed
-    assert not degraded(best_effort)
-    added(best_effort, user, "I row")
-    assert degraded(best_effort)
-    provider.behave()
-    contents(best_effort, user, MARKER)
-    assert provider.calls["chat"] == 1  # the recall question came
-    assert degraded(best_effort)
-    added(best_effort, user, "I swim")
-    assert not degraded(best_effort)
-
-
-def test_replies_without_facts_degrade_extraction_though_the_provider_answers(
-    required: httpx2.Client, provider: StandIn, user: str
-) -> None:
-    provider.misbehave("chat", "prose")
-    added(required, user, "I sail")
-    assert degraded(required)
-    provider.behave()
-    added(required, user, "I row")
-    assert not degraded(required)
-
-
-def test_a_required_model_that_fails_degrades_extraction(
-    required: httpx2.Client, provider: StandIn, user: str
-) -> None:
-    provider.misbehave("chat", "status", status=500)
-    assert_unavailable(post(required, "/add", saying(user)), "language_model_unavailable")
-    assert degraded(required)
-
-
-def test_health_names_only_providers_that_were_called(
-    best_effort: httpx2.Client, provider: StandIn, user: str
-) -> None:
-    added(best_effort, user, "I sail")
-    assert best_effort.get("/health").json()["providers"].keys() == {"language_model"}
 
 
 @pytest.mark.parametrize(("how", "details"), PASSING)

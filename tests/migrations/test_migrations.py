@@ -17,8 +17,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from pgrecall import migrating, store
+from pgrecall.analysing import Analysing
 from pgrecall.deadline import Deadline
 from pgrecall.errors import StartRefused
+from pgrecall.lexical.analysis import VERSION
 from pgrecall.memory import DIMENSIONS, Addition, Extraction, Fact, Message
 from pgrecall.models import VERSION_TABLE
 from pgrecall.queries import shipped
@@ -90,6 +92,23 @@ async def test_every_step_goes_down_and_up_with_rows_in_the_tables(new_database:
         assert migrating.downgrade(url, "public", below) == below
         assert migrating.upgrade(url, "public", script.revision) == script.revision
         assert migrating.downgrade(url, "public", below) == below
+
+
+async def test_what_was_stored_before_there_were_terms_is_found_by_its_words_once_analysed(
+    new_database: Callable[..., str],
+) -> None:
+    url = new_database()
+    await fill(url)
+    had = rows(url, "SELECT * FROM terms ORDER BY user_id, term, n")
+    assert migrating.downgrade(url, "public", "0001") == "0001"
+    assert migrating.upgrade(url, "public") == migrating.head()
+    assert rows(url, "SELECT count(*) FROM terms") == [(0,)]
+    server = Store(url, schema="public", pool_size=2, prepare=True)
+    await server.open()
+    assert await Analysing(server).once() == 5
+    await server.close()
+    assert rows(url, "SELECT * FROM terms ORDER BY user_id, term, n") == had
+    assert rows(url, "SELECT analysed_n = next_n, terms_version FROM users") == [(True, VERSION)]
 
 
 def test_migrating_again_changes_nothing(new_database: Callable[..., str]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pgrecall.deadline import Deadline
 from pgrecall.lexical.question import asked_terms
-from pgrecall.memory import DENSE_ONLY, Addition, Caps, Extraction, Message, Question, Weights
+from pgrecall.memory import DENSE_ONLY, Addition, AskedTerm, Caps, Extraction, Message, Question, Weights
 from pgrecall.store import Store
 from tests.property import logs, reference
 from tests.running import fresh
@@ -73,13 +73,16 @@ by_vectors = st.builds(
     caps,
 )
 newest = st.builds(Asked, st.just(Question()), st.integers(1, 12), caps)
-terms = st.lists(st.sampled_from(logs.QUERIES), min_size=1, max_size=4).map(
-    lambda words: asked_terms(" ".join(words), ["blue"], number_weight=1.5, option_weight=0.25)
+terms = st.builds(
+    lambda words, weight: asked_terms(" ".join(words), ["blue"], number_weight=weight, option_weight=0.25),
+    st.lists(st.sampled_from(logs.QUERIES), min_size=1, max_size=4),
+    st.sampled_from([0.0, 1.5]),
 )
+weightless = st.just((AskedTerm("ran", 0.0), AskedTerm("35", 0.0)))
 shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 weighed = st.builds(
     Asked,
-    st.builds(Question, first=st.none() | logs.vectors, second=st.none() | logs.vectors, terms=terms),
+    st.builds(Question, first=st.none() | logs.vectors, second=st.none() | logs.vectors, terms=terms | weightless),
     st.integers(1, 12),
     st.builds(replace, caps, weights=st.builds(Weights, *[shares] * 7)),
 )

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from pgrecall.contract.cleaning import is_blank
 from pgrecall.language.prompts import MAX_FACTS
 from pgrecall.language.protocol import MalformedReply
 from pgrecall.language.verbatim import holds, squeeze
@@ -37,7 +38,7 @@ def parse_facts(reply: str, lines: Sequence[str]) -> list[Fact]:
     for content, numbers in [_entry(entry) for entry in entries]:
         sources = tuple(sorted({number - 1 for number in numbers if 1 <= number <= len(lines)}))
         fact = Fact(content, sources or tuple(range(len(lines))))
-        if content and holds([lines[source] for source in fact.sources], content):
+        if not is_blank(content) and holds([lines[source] for source in fact.sources], content):
             facts.setdefault(content.casefold(), fact)
     return list(facts.values())[:MAX_FACTS]
 

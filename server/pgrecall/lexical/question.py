@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
 from pgrecall.lexical.analysis import Analysis, analyse
 from pgrecall.memory import AskedTerm
 
+LONGEST_READ = 10_000
+"""Characters of a query that are read for terms, some 5 ms; its vector is of all of it."""
 MOST_TERMS = 256
 """Terms of one question that are looked up: a pasted page would read the user's whole index."""
 MOST_SPELT = 32
@@ -31,19 +33,24 @@ def asked_terms(
 ) -> tuple[AskedTerm, ...]:
     """The terms of a question, each once: its own first, then those of the answer choices and of a model's key
     words, at `option_weight`: one choice is right, and the others lead astray."""
-    question = analyse(query, asking=True)
+    question = analyse(query[:LONGEST_READ], asking=True)
     of_options = [analyse(text, asking=True) for text in (*options, *key_words)]
+    own = [
+        term
+        for term in islice(question.terms, MOST_TERMS)
+        if term not in _INTERROGATIVES and (number_weight > 0 or not term[:1].isdigit())
+    ]
     asked = [
-        AskedTerm(term, number_weight if term[:1].isdigit() else 1.0, _keys(question, term))
-        for term in question.terms
-        if term not in _INTERROGATIVES
+        AskedTerm(
+            term,
+            number_weight if term[:1].isdigit() else 1.0,
+            _keys(question, term) if place < MOST_SPELT else (),
+        )
+        for place, term in enumerate(own)
     ]
     lent = dict.fromkeys(term for option in of_options for term in option.terms)
     asked += [AskedTerm(term, option_weight) for term in lent if term not in question.terms and option_weight > 0]
-    return tuple(
-        one if place < MOST_SPELT else AskedTerm(one.term, one.weight)
-        for place, one in enumerate(asked[:MOST_TERMS])
-    )
+    return tuple(asked[:MOST_TERMS])
 
 
 def _keys(question: Analysis, term: str) -> tuple[tuple[str, int], ...]:

@@ -10,7 +10,7 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{La
 """Scripts read as character pairs: written without spaces, or (Hangul) with endings glued to the word."""
 
 _PIECE = regex.compile(
-    rf"(?P<run>[{_UNSPACED}\p{{M}}]*[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
+    rf"(?P<run>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
     r"|(?P<url>(?:https?://|www\.)[^\s<>\"'（），。]+)"
     rf"|(?P<chunk>[$€£¥₹]?(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}_])"
     rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}_]|[.,:/@'’+&#%=?~-](?=(?![{_UNSPACED}])[\p{{L}}\p{{N}}_]))*\+*)"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from functools import lru_cache
 
 import regex
-import snowballstemmer
+import Stemmer
 
 from pgrecall.stopwords import is_stop_word
 
@@ -14,7 +15,8 @@ _MARKS = regex.compile(r"(?<=[\p{Latin}\p{Greek}])\p{Mn}+")
 _UNMARKED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 """Latin letters whose mark is part of the letter: Unicode decomposes none of them."""
 
-_STEMMER = snowballstemmer.stemmer("english")
+_stemmers = threading.local()
+"""A Stemmer is not to be shared between threads."""
 
 
 def fold(text: str) -> str:
@@ -37,4 +39,11 @@ def term_of(word: str) -> str | None:
     word = word.removesuffix("'s").replace("'", "")
     if not word or is_stop_word(word):
         return None
-    return str(_STEMMER.stemWord(word)) if word.isascii() and word.isalpha() else word
+    return _stem(word) if word.isascii() and word.isalpha() else word
+
+
+def _stem(word: str) -> str:
+    stemmer = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        stemmer = _stemmers.english = Stemmer.Stemmer("english")
+    return str(stemmer.stemWord(word))
