@@ -11,7 +11,8 @@
 --    question of a second round: the better of the two counts, NULL drops out of LEAST) and its BM25. `query` NULL:
 --    the vectors say nothing; with no term either, the newest come first.
 -- 4. based: both from 0 to 1 within this search, weighted.
--- 5. keyed: a message adds a share of the best fact that rests on it.
+-- 5. keyed: a message adds a share of the best fact that rests on it. OFFSET 0: planned into the windows it was
+--    computed anew for each neighbour, and the whole took 5.9 times the plain scan in place of 5.4.
 -- 6. held: the share of the question's terms, by their rarity among sessions, that a session holds.
 -- 7. total: adds a share of the better neighbour at distance 1, of the better at 2, and of what the session holds.
 -- Evidence
@@ -102,6 +103,7 @@ WITH asked AS MATERIALIZED (
 ), keyed AS (
     SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own
     FROM based LEFT JOIN rested ON rested.n = based.n
+    OFFSET 0
 ), surrounded AS (
     SELECT n, kind, session_id, sort_at, turn_index, position, line_key, characters, tokens, distance, own,
            CASE WHEN kind = 0
