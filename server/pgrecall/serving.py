@@ -66,6 +66,7 @@ def run(
         functools.partial(application, settings, url),
         factory=True,
         lifespan="on",
+        http="h11",  # httptools loses the body of a request that offers an upgrade, as Java's client does
         workers=settings.workers,
         log_level="warning",
         access_log=False,  # query strings and paths may name users

@@ -76,7 +76,7 @@ class Settings(BaseModel):
     return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
     window_radius: int = Field(0, ge=0, le=10, description="neighbours of each hit, either side")
     raw_first: bool = Field(True, description="verbatim messages before facts")
-    return_char_budget: int = Field(400_000, ge=1, description="stored characters a search returns")
+    return_char_budget: int = Field(400_000, ge=1, description="characters of the lines a search returns")
     return_token_budget: int | None = Field(None, ge=1, description="estimated tokens; unset: no bound")
     second_round: bool = Field(False, description="ask the model what is missing, and search once more")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -168,3 +170,19 @@ def referenced(part: object) -> Iterator[str]:
     elif isinstance(part, list):
         for value in part:
             yield from referenced(value)
+
+
+def test_an_offer_to_upgrade_is_passed_over(client: httpx2.Client, user: str) -> None:
+    """Java's HttpClient offers h2c with each request over plain HTTP; RFC 9110, 7.8: a server may ignore it."""
+    body = json.dumps(add_body(user, "I ran today")).encode()
+    head = (
+        f"POST /add HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        f"HTTP2-Settings: AAEA\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    for second_packet in (False, True):
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=20) as connection:
+            connection.sendall(head if second_packet else head + body)
+            if second_packet:
+                time.sleep(0.1)
+                connection.sendall(body)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200")
