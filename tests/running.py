@@ -14,6 +14,7 @@ import httpx2
 import uvicorn
 
 from pgrecall.app import create_app
+from pgrecall.serving import HTTP_PARSER
 from pgrecall.settings import Settings
 
 _numbers = itertools.count()
@@ -35,7 +36,12 @@ def serving(database_url: str, **overrides: Any) -> Iterator[httpx2.Client]:
     """A client of a server on `database_url`, in this process but over TCP."""
     settings = Settings(**overrides)
     config = uvicorn.Config(
-        create_app(settings, database_url), host="127.0.0.1", port=0, log_level="error", lifespan="on"
+        create_app(settings, database_url),
+        host="127.0.0.1",
+        port=0,
+        log_level="error",
+        lifespan="on",
+        http=HTTP_PARSER,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -15,6 +15,7 @@ import sys
 import threading
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Literal
 
 import uvicorn
 from rich.console import Console
@@ -58,6 +59,10 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
+HTTP_PARSER: Literal["h11"] = "h11"
+"""httptools loses the body of a request that offers an upgrade, as Java's client does with each one."""
+
+
 def run(
     settings: Settings, url: str, embedded: EmbeddedPostgres | None, listener: socket.socket, console: Console
 ) -> None:
@@ -66,7 +71,7 @@ def run(
         functools.partial(application, settings, url),
         factory=True,
         lifespan="on",
-        http="h11",  # httptools loses the body of a request that offers an upgrade, as Java's client does
+        http=HTTP_PARSER,
         workers=settings.workers,
         log_level="warning",
         access_log=False,  # query strings and paths may name users
