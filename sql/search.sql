@@ -4,13 +4,14 @@
 -- 1. known: the postings of the question's terms. meant: a term without any gives way to the nearest that the log
 --    knows, at a discount: the 3 that share most spellings (whole, less a letter) with it, if it is more than one
 --    spelling, or one letter is all that differs, or the first is the same. A lone character of a script written
---    without spaces gives way to the pairs that hold it, up to 50.
+--    without spaces stands for the pairs that hold it as well, up to 50.
 -- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds.
 -- Scores
 -- 3. scored: every memory, with its distance (inner product, vectors have length 1; `second` is the recall
 --    question of a second round: the better of the two counts, NULL drops out of LEAST) and its BM25. `query` NULL:
 --    the vectors say nothing; with no term either, the newest come first.
--- 4. based: both from 0 to 1 within this search, weighted.
+-- 4. based: both from 0 to 1 within this search, weighted. trust: where all that is known of the question are terms
+--    of little weight (misspelt, of an answer choice), the words count for no more than the heaviest of them.
 -- 5. keyed: a message adds a share of the best fact that rests on it. OFFSET 0: planned into the windows it was
 --    computed anew for each neighbour, and the whole took 5.9 times the plain scan in place of 5.4.
 -- 6. held: the share of the question's terms, by their rarity among sessions, that a session holds.
@@ -42,7 +43,8 @@ WITH asked AS MATERIALIZED (
         FROM unnest(%(key_places)b::integer[], %(keys)b::text[], %(missings)b::smallint[]) AS k(place, key, missing)
         JOIN spellings AS s ON s.user_id = %(user_id)b::text AND s.key = k.key
         JOIN asked AS a ON a.place = k.place
-        WHERE k.missing + s.missing > 0 AND NOT EXISTS (SELECT FROM known WHERE known.place = k.place)
+        WHERE k.missing + s.missing > 0
+          AND (length(a.term) = 1 OR NOT EXISTS (SELECT FROM known WHERE known.place = k.place))
         GROUP BY k.place, s.term, a.term
         HAVING count(*) > 1 OR min(k.missing + s.missing) = 1 OR left(s.term, 1) = left(a.term, 1)
     ) AS ranked WHERE nearness <= most
@@ -81,11 +83,12 @@ WITH asked AS MATERIALIZED (
            coalesce(bm25, 0), coalesce(places, 0)
     FROM facts AS f LEFT JOIN lexical AS l ON l.n = f.n WHERE user_id = %(user_id)b::text
 ), span AS MATERIALIZED (
-    SELECT farthest, nullif(farthest - nearest, 0) AS width, nullif(most, 0) AS most
+    SELECT farthest, nullif(farthest - nearest, 0) AS width, nullif(most, 0) AS most,
+           (SELECT least(1, max(weight)) FROM posted) AS trust
     FROM (SELECT max(distance) AS farthest, min(distance) AS nearest, max(bm25) AS most FROM scored) AS ends
 ), based AS NOT MATERIALIZED (
     SELECT scored.*, %(dense)b::float8 * coalesce((farthest - distance) / width, 0)
-                     + %(lexical)b::float8 * coalesce(bm25 / most, 0) AS base
+                     + %(lexical)b::float8 * coalesce(trust * bm25 / most, 0) AS base
     FROM scored CROSS JOIN span
 ), rested AS (
     SELECT source AS n, max(base) AS best FROM based CROSS JOIN LATERAL unnest(source_ns) AS source
@@ -98,7 +101,7 @@ WITH asked AS MATERIALIZED (
     CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions WHERE user_id = %(user_id)b::text) AS all_sessions
     GROUP BY place, weight, sessions
 ), held AS (
-    SELECT session_id, sum(idf) / (SELECT nullif(sum(idf), 0) FROM session_rarity) AS share
+    SELECT session_id, (SELECT trust FROM span) * sum(idf) / (SELECT nullif(sum(idf), 0) FROM session_rarity) AS share
     FROM seen JOIN session_rarity ON (places >> (place - 1)) & 1 = 1 GROUP BY session_id
 ), keyed AS (
     SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from pgrecall.deadline import Deadline
-from pgrecall.errors import PgrecallError
+from pgrecall.errors import DatabaseUnavailable, PgrecallError
 from pgrecall.store import Store
 
 logger = logging.getLogger("pgrecall")
@@ -41,7 +41,18 @@ class Analysing:
         memories = 0
         user = await self._store.unanalysed("", Deadline(BATCH_SECONDS))
         while user is not None:
+            memories += await self._log_of(user)
+            user = await self._store.unanalysed(user, Deadline(BATCH_SECONDS))
+        return memories
+
+    async def _log_of(self, user: str) -> int:
+        """One user's log; where that fails, the others have their turn and this one the next time."""
+        memories = 0
+        try:
             while batch := await self._store.analyse(user, BATCH, Deadline(BATCH_SECONDS)):
                 memories += batch
-            user = await self._store.unanalysed(user, Deadline(BATCH_SECONDS))
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:
+            logger.warning("the analysis of one log is put off: %s", type(error).__name__)
         return memories

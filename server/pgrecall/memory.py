@@ -157,13 +157,13 @@ class Weights:
     """Of the similarity of the vectors, 0 to 1 within a search."""
     lexical: float = 0.5
     """Of BM25, 0 to 1 within a search."""
-    neighbour: float = 0.45
+    neighbour: float = 0.4
     """Of the better neighbour's score at distance 1 in the session."""
-    second_neighbour: float = 0.3
+    second_neighbour: float = 0.25
     """The same at distance 2."""
     session: float = 0.4
     """Of the share of the question's terms that the session holds."""
-    fact: float = 0.5
+    fact: float = 0.4
     """Of the best fact that rests on the message."""
     spelling: float = 0.5
     """Of a term that stands for one the log does not know."""

@@ -30,13 +30,12 @@ _CHINESE_WORDS = """
     我們 你們 他們 她們 這個 那個 現在 當時 後來 最後 到底 分別 已經 因為 還有 沒有
 """
 _CHINESE_FUNCTION = re.compile(
-    "|".join(sorted(_CHINESE_WORDS.split(), key=len, reverse=True))
-    + "|[的了吗嗎呢吧啊呀嘛我你您他她它们們是这這那谁誰哪几幾]"
+    "|".join(sorted(_CHINESE_WORDS.split(), key=len, reverse=True)) + "|[的了吗嗎呢吧啊呀嘛们們是这這那谁誰哪几幾]"
 )
 """What a Chinese question asks with and not for. Characters that also begin common nouns (在 有 地 过) are
 not among them.
 """
-_CHINESE_JOINING = _CHINESE | frozenset("用给給跟让讓从從对對为為到去来來会會能要叫")
+_CHINESE_JOINING = _CHINESE | frozenset("您它用给給跟让讓从從对對为為到去来來会會能要叫")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 

@@ -29,6 +29,8 @@ from pgrecall.rows import addition_parameters, analysis_parameters, found, searc
 CONNECT_TIMEOUT = 10
 """Seconds for one connection attempt, and for a free connection of the pool."""
 
+BATCH_CHARACTERS = 1_000_000
+"""Of memories that are analysed at once: some 2 s in a thread."""
 RECONNECT_SECONDS = CONNECT_TIMEOUT
 """How long the pool tries by itself, in pauses that double; after that each call makes it try at once. With the
 default of 300 s it waits another minute after an outage of one."""
@@ -233,7 +235,7 @@ class Store:
     async def analyse(self, key: str, most: int, deadline: Deadline) -> int:
         """Analyse the next memories of the user with this stored key, at most `most`; how many there were, 0
         where none wait, or another server has them in hand. Raises as `run`."""
-        parameters = {"terms_version": VERSION, "most": most}
+        parameters = {"terms_version": VERSION, "most": most, "characters": BATCH_CHARACTERS}
         rows = await self.run_for(key, query("texts"), parameters, deadline)
         if not rows:
             return 0

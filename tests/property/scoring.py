@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -39,13 +39,14 @@ def totals(log: Sequence[Kept], question: Question, weights: Weights) -> list[fl
     answered = posted(log, question, weights)
     words = bm25(log, answered)
     low, high, most = min(near), max(near), max(words)
+    trust = min(1.0, max((asked.weight for asked, _ in answered), default=1.0))
     base = {
         memory.id: weights.dense * ((near[place] - low) / (high - low) if high > low else 0.0)
-        + weights.lexical * (words[place] / most if most else 0.0)
+        + weights.lexical * (trust * words[place] / most if most else 0.0)
         for place, memory in enumerate(log)
     }
     own = {memory.id: base[memory.id] + weights.fact * best_fact(log, memory, base) for memory in log}
-    shares = held(log, question, answered)
+    shares = held(log, question, answered, trust)
     return [
         own[memory.id] + around(log, memory, own, weights) + weights.session * shares.get(memory.session_id, 0.0)
         for memory in log
@@ -57,10 +58,14 @@ def posted(log: Sequence[Kept], question: Question, weights: Weights) -> list[tu
     known = {term for memory in log for term in memory.analysis.terms}
     answered = []
     for asked in question.terms:
-        if asked.term in known:
+        discounted = asked.weight * weights.spelling
+        if asked.term not in known:
+            if meant := nearest(log, asked):
+                answered.append((replace(asked, weight=discounted), meant))
+        elif len(asked.term) == 1 and (pairs := nearest(log, asked)):
+            answered.append((asked, [asked.term, *pairs]))
+        else:
             answered.append((asked, [asked.term]))
-        elif meant := nearest(log, asked):
-            answered.append((replace(asked, weight=asked.weight * weights.spelling), meant))
     return answered
 
 
@@ -88,19 +93,21 @@ def nearest(log: Sequence[Kept], asked: AskedTerm) -> list[str]:
 def bm25(log: Sequence[Kept], answered: Sequence[tuple[AskedTerm, list[str]]]) -> list[float]:
     average = max(sum(memory.analysis.length for memory in log), 1) / len(log)
     scores = [0.0] * len(log)
-    for asked, terms in answered:
-        postings = sum(term in memory.analysis.terms for memory in log for term in terms)
-        idf = asked.weight * math.log(1 + max(len(log) - postings + 0.5, 0) / (postings + 0.5))
-        for term in sorted(terms):
-            for place, memory in enumerate(log):
-                if count := memory.analysis.terms[term]:
-                    norm = K1 * (1 - B + B * memory.analysis.length / average)
-                    scores[place] += idf * count * (K1 + 1) / (count + norm)
+    # The question's own terms first, then those that stand for others: as the SQL adds them up.
+    for own in (True, False):
+        for asked, terms in answered:
+            postings = sum(term in memory.analysis.terms for memory in log for term in terms)
+            idf = asked.weight * math.log(1 + max(len(log) - postings + 0.5, 0) / (postings + 0.5))
+            for term in sorted(term for term in terms if (term == asked.term) == own):
+                for place, memory in enumerate(log):
+                    if count := memory.analysis.terms[term]:
+                        norm = K1 * (1 - B + B * memory.analysis.length / average)
+                        scores[place] += idf * count * (K1 + 1) / (count + norm)
     return scores
 
 
 def held(
-    log: Sequence[Kept], question: Question, answered: Sequence[tuple[AskedTerm, list[str]]]
+    log: Sequence[Kept], question: Question, answered: Sequence[tuple[AskedTerm, list[str]]], trust: float
 ) -> dict[str, float]:
     """The share of the question's first 62 terms, by rarity among sessions, that each session's messages hold."""
     sessions = {memory.session_id for memory in log}
@@ -120,12 +127,12 @@ def held(
         for term, those in holding.items()
         if those
     }
-    shares: Counter[str] = Counter()
-    whole = sum(rarity.values())
+    sums: dict[str, float] = defaultdict(float)
     for term, idf in rarity.items():
         for session_id in holding[term]:
-            shares[session_id] += idf / whole if whole else 0.0  # type: ignore[assignment]
-    return dict(shares)
+            sums[session_id] += idf
+    whole = sum(rarity.values())
+    return {session_id: trust * one / whole if whole else 0.0 for session_id, one in sums.items()}
 
 
 def best_fact(log: Sequence[Kept], memory: Kept, base: dict[UUID, float]) -> float:

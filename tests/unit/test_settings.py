@@ -147,7 +147,7 @@ def test_placeholder_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, tok
     monkeypatch.setenv("PGRECALL_AUTH_SCHEME", "bearer")
     monkeypatch.setenv("PGRECALL_AUTH_TOKEN", token)
     settings, _ = load(env_file=None)
-    with pytest.raises(StartRefused, match="placeholder|guessed"):
+    with pytest.raises(StartRefused, match=r"placeholder|guessed"):
         create_app(settings, "")
 
 

@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
+import regex
+
 from pgrecall.lexical.tokens import pairs, pieces
 from pgrecall.lexical.words import fold, term_of
 from pgrecall.stopwords import content_runs
@@ -18,6 +20,10 @@ LONGEST_TERM = 64
 """Bytes of UTF-8; a longer term is kept as a hash."""
 SPELT_LETTERS = range(4, 33)
 """Letters of the words whose misspellings are looked for: under four, every other word is near."""
+
+
+_SHAPING = regex.compile(r"[\u00ad\u200c\u200d\ufe00-\ufe0f]")
+_TOO_MANY_MARKS = regex.compile(r"(\p{M}{16})\p{M}++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ def analyse(text: str, *, asking: bool = False) -> Analysis:
     `asking`: of a question, the pairs that what it only asks with makes with its neighbours are left out.
     """
     analysis = Analysis()
-    for kind, piece in pieces(unicodedata.normalize("NFKC", text)):
+    for kind, piece in pieces(_normalised(text)):
         folded = fold(piece.replace("’", "'"))
         if kind == "run":
             for run in content_runs(folded) if asking else [folded]:
@@ -55,6 +61,14 @@ def analyse(text: str, *, asking: bool = False) -> Analysis:
         else:
             analysis.terms[bounded(folded)] += 1
     return analysis
+
+
+def _normalised(text: str) -> str:
+    """NFKC, without what only shapes letters: variation selectors, soft hyphens, joiners.
+
+    Of marks that follow each other 16 stay: normalising sorts them in quadratic time.
+    """
+    return unicodedata.normalize("NFKC", _TOO_MANY_MARKS.sub(r"\1", _SHAPING.sub("", text)))
 
 
 def bounded(term: str) -> str:

@@ -23,19 +23,19 @@ class Intent(enum.StrEnum):
 _SIGNS = {
     Intent.LATEST: (
         r"\b(?:latest|newest|current(?:ly)?|right now|now(?:adays)?|these days|at the moment|at present|presently"
-        r"|most recent(?:ly)?|last time|so far|still|up to date)\b",
-        "现在|目前|如今|眼下|最近|最新|当前|至今|最后一次|現在|當前",
+        r"|(?:most )?recent(?:ly)?|last(?! name)|so far|up to date)\b",
+        "现在|目前|如今|眼下|最近(?!的)|最新|上次|刚刚|当前|至今|最后一次|現在|當前",
     ),
     Intent.EARLIEST: (
-        r"\b(?:first(?: time| ever)?|earliest|originally|initially|oldest|at first|in the beginning)\b",
-        "第一次|最早|最初|起初|一开始|首次|原来|原先|一開始|原來",
+        r"\b(?:first(?! name| aid| class|-class)|earliest|originally|initially|oldest|at first|in the beginning)\b",
+        "第一次|最早|最初|起初|一开始|首次|原先|一開始",
     ),
     Intent.BEFORE: (
-        r"\b(?:before|prior to|earlier than|previously|used to|until|former(?:ly)?)\b",
+        r"\b(?:before|prior to|earlier than|previous(?:ly)?|earlier|used to|until|former(?:ly)?)\b",
         "之前|以前|从前|先前|從前",
     ),
     Intent.AFTER: (
-        r"\b(?:after(?:wards?)?|since|later than|following|subsequently)\b",
+        r"\b(?:after(?:wards?)?|later|subsequently)\b",
         "之后|以后|后来|之後|以後|後來",
     ),
 }

@@ -9,17 +9,23 @@ import regex
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}々〇ー"
 """Scripts read as character pairs: written without spaces, or (Hangul) with endings glued to the word."""
 
+_INNER = rf"[[\p{{L}}\p{{N}}_]--[{_UNSPACED}]]"
 _PIECE = regex.compile(
-    rf"(?P<run>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*)"
-    r"|(?P<url>(?:https?://|www\.)[^\s<>\"'（），。]+)"
-    rf"|(?P<chunk>[$€£¥₹]?(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}_])"
-    rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}_]|[.,:/@'’+&#%=?~-](?=(?![{_UNSPACED}])[\p{{L}}\p{{N}}_]))*\+*)"
-    r"|(?P<sign>\p{So}\p{M}*)",
+    rf"(?P<run>[{_UNSPACED}][{_UNSPACED}\p{{M}}]*+)"
+    r"|(?P<url>(?:https?://|www\.)[^\s<>\"'（），。]++)"
+    rf"|(?P<chunk>[$€£¥₹]?{_INNER}(?:[[\p{{L}}\p{{N}}\p{{M}}_]--[{_UNSPACED}]]++"
+    rf"|[.,:/@'’+&#%=?~-](?={_INNER}))*+[+#]*+)"
+    r"|(?P<sign>\p{So}\p{M}*+)",
     regex.VERSION1,
 )
+"""Possessive: nothing is tried twice, and 5 MB without a space need no memory for ways back."""
+LONGEST_IN_PARTS = 256
+"""Characters of a piece that is taken apart: a longer one is no identifier, but an attachment."""
 _THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PART = regex.compile(r"\d+(?:\.\d+)?|[\p{L}\p{M}]+")
 _HUMP = regex.compile(r"\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{L}+")
+_HYPHENED = regex.compile(r"\p{L}+(?:-\p{L}+)+")
+"""`start-up` is found by `startup` as well."""
 _OF_EVERY_ADDRESS = frozenset({"http", "https", "www", "com"})
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*")
 
@@ -46,6 +52,10 @@ def pairs(run: str) -> list[str]:
 def _compound(piece: str) -> Iterator[tuple[str, str]]:
     plain = _THOUSANDS.sub("", piece)
     yield "whole", plain
+    if len(plain) > LONGEST_IN_PARTS:
+        return
+    if _HYPHENED.fullmatch(plain):
+        yield "word", plain.replace("-", "")
     parts = _PART.findall(plain)
     if len(parts) > 1 or parts != [plain]:
         for part in parts:
