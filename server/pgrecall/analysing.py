@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from pgrecall.deadline import Deadline
-from pgrecall.errors import DatabaseUnavailable, PgrecallError
+from pgrecall.errors import DatabaseUnavailable
 from pgrecall.store import Store
 
 logger = logging.getLogger("pgrecall")
@@ -26,14 +26,14 @@ class Analysing:
         self._pause = pause
 
     async def run(self) -> None:
-        """Until cancelled. A database that is away is tried again after the pause."""
+        """Until cancelled. Whatever fails, a database that is away or another, is tried again after the pause."""
         while True:
             try:
                 memories = await self.once()
                 if memories:
                     logger.info("analysed the words of %d memories stored before", memories)
-            except PgrecallError as error:
-                logger.warning("the analysis of stored memories is put off: %s", error.code)
+            except Exception as error:
+                logger.warning("the analysis of stored memories is put off: %s", type(error).__name__)
             await asyncio.sleep(self._pause)
 
     async def once(self) -> int:

@@ -54,8 +54,11 @@ def create_app(settings: Settings, database_url: str) -> FastAPI:
         try:
             app.state.services = services(settings, store, embedder, model, tally, access)
             behind = asyncio.create_task(Analysing(store).run())
-            yield
-            behind.cancel()
+            try:
+                yield
+            finally:
+                behind.cancel()
+                await asyncio.wait([behind])
         finally:
             await store.close()
             await embedder.close()

@@ -212,9 +212,8 @@ class Store:
     async def add(self, addition: Addition, deadline: Deadline) -> tuple[bytes, bool]:
         """Store all of it, or nothing if the request is there: (digest that stands, whether this one stored
         it). Raises as `run`."""
-        async with (
-            deadline.enforced()
-        ):  # in a thread: analysing 1 MB of text takes a second, and everyone else waits
+        # In a thread: analysing 1 MB of text takes a second, in which everyone else would wait.
+        async with deadline.enforced():
             parameters = await asyncio.to_thread(addition_parameters, addition)
         rows = await self.run(query("add"), addition.user_id, parameters, deadline)
         stored, digest = rows[0]
