@@ -70,6 +70,8 @@ ROWS: dict[str, Settings] = {
     "dense alone": alone("vectors"),
     "BM25 alone": alone("words"),
     "window radius 1": {"window_radius": "1"},
+    "variety 0.2": {"variety": "0.2"},
+    "variety 0.4": {"variety": "0.4"},
 }
 PREFIX = "ablate"
 ADDS_AT_ONCE = 8

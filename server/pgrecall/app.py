@@ -120,6 +120,7 @@ def services(
                 settings.fact_weight,
                 settings.spelling_weight,
             ),
+            settings.variety,
         ),
         tally=tally,
     )

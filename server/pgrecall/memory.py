@@ -38,7 +38,7 @@ class Extraction(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it was understood. `occurred_at` is UTC, or None: then nothing dates it."""
+    """One message as it was understood. `occurred_at` is by its speaker's clock, or None: then nothing dates it."""
 
     role: str
     speaker: str
@@ -183,3 +183,5 @@ class Caps:
     return_char_budget: int = 400_000
     return_token_budget: int | None = None
     weights: Weights = Weights()
+    variety: float = 0.0
+    """From 0, by score alone, to 1: how much a memory loses by being like one that stands above it."""

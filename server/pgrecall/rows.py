@@ -124,6 +124,7 @@ def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, A
         "keys": [key for _, key, _ in keys],
         "missings": [Int2(lacks) for _, _, lacks in keys],
         **asdict(weights),
+        "variety": caps.variety,
         "ties": -1 if newest_first else 1,
         "query": None if question.first is None else HalfVector(question.first),
         "second": None if question.second is None else HalfVector(question.second),

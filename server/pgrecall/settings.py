@@ -73,6 +73,7 @@ class Settings(BaseModel):
     spelling_weight: float = Field(0.5, ge=0, le=10, description="of a term in place of an unknown one")
     number_weight: float = Field(1.5, ge=0, le=10, description="of a question's numbers beside its words")
     option_weight: float = Field(0.3, ge=0, le=10, description="of the options' words beside the question's")
+    variety: float = Field(0, ge=0, le=1, description="what a memory loses by being like one above it")
     return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
     window_radius: int = Field(0, ge=0, le=10, description="neighbours of each hit, either side")
     raw_first: bool = Field(True, description="verbatim messages before facts")

@@ -97,7 +97,7 @@ def walk(log: Sequence[Kept], question: Question, caps: Caps, hits: int) -> Iter
         nearness = scoring.similarity(memory, question)
         return -pair[1], -nearness, *age, memory.kind, memory.position, memory.session_id
 
-    for memory, score in sorted(scored, key=rank)[:hits]:
+    for memory, score in scoring.varied(sorted(scored, key=rank)[:hits], caps.variety):
         yield memory, score
         if memory.kind is Kind.FACT:
             continue

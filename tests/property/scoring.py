@@ -152,3 +152,23 @@ def around(log: Sequence[Kept], memory: Kept, own: dict[UUID, float], weights: W
         beside = [own[session[at].id] for at in (place - distance, place + distance) if 0 <= at < len(session)]
         score += weight * max(beside, default=0.0)
     return score
+
+
+def varied(ranked: list[tuple[Kept, float]], variety: float) -> list[tuple[Kept, float]]:
+    """The first 200 by maximal marginal relevance, the rest after them as they were."""
+    if not variety or not ranked:
+        return ranked
+    waiting = ranked[:200]
+    chosen: list[tuple[Kept, float]] = []
+    most, least = waiting[0][1], waiting[-1][1]
+
+    def gain(pair: tuple[Kept, float]) -> float:
+        relevance = (pair[1] - least) / (most - least) if most > least else 0.0
+        alike = max(float(np.dot(pair[0].vector, taken.vector)) for taken, _ in chosen)
+        return (1 - variety) * relevance - variety * alike
+
+    while waiting:
+        following = max(waiting, key=gain) if chosen else waiting[0]
+        waiting.remove(following)
+        chosen.append(following)
+    return chosen + ranked[200:]
