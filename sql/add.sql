@@ -7,12 +7,17 @@
 -- parameters: user_id text, original_user_id bytea, session_id text, original_session_id bytea,
 --   request_id text, original_request_id bytea, body_digest bytea, extraction text, extraction_reason text,
 --   message_ids uuid[], roles text[], speakers text[], contents text[], occurred_ats timestamptz[],
---   dateds boolean[], line_keys bytea[], characters integer[], tokens integer[], embeddings halfvec[],
+--   dateds boolean[], utc_offsets smallint[], line_keys bytea[], characters integer[], tokens integer[],
+--   gloss_characters integer[], gloss_tokens integer[], embeddings halfvec[],
 --   message_count integer, fact_count integer, fact_ids uuid[], fact_contents text[],
 --   fact_sources text[], fact_line_keys bytea[], fact_characters integer[], fact_tokens integer[],
---   fact_embeddings halfvec[], prompt_version smallint, language_model text, terms_version smallint,
---   terms_length bigint, term_places integer[], terms text[], term_counts smallint[], term_lengths integer[],
---   words text[], word_terms text[]
+--   fact_gloss_characters integer[], fact_gloss_tokens integer[], fact_embeddings halfvec[],
+--   prompt_version smallint, language_model text, terms_version smallint, terms_length bigint,
+--   term_places integer[], terms text[], term_counts smallint[], term_lengths integer[], term_words text[],
+--   words text[], word_terms text[], date_memories integer[], date_places integer[], date_surfaces text[],
+--   date_grains text[], first_days date[], last_days date[], date_rules text[],
+--   state_memories integer[], state_places smallint[], subject_keys text[], attributes text[], state_values text[],
+--   relatives boolean[], closings boolean[], drawns boolean[], alones boolean[]
 WITH request AS (
     INSERT INTO requests (user_id, request_id, original_id, session_id, body_digest,
                           message_count, fact_count, extraction, extraction_reason)
@@ -41,36 +46,57 @@ WITH request AS (
     ON CONFLICT (user_id, session_id) DO UPDATE SET next_turn_index = s.next_turn_index + excluded.next_turn_index
     RETURNING next_turn_index - %(message_count)b::integer AS first_turn
 ), said AS (
-    INSERT INTO messages (user_id, n, id, turn_index, position, characters, tokens, dated, occurred_at,
-                          line_key, session_id, request_id, role, speaker, content, embedding)
+    INSERT INTO messages (user_id, n, id, turn_index, position, characters, tokens, dated, occurred_at, utc_offset,
+                          line_key, gloss_characters, gloss_tokens, session_id, request_id, role, speaker, content,
+                          embedding)
     SELECT %(user_id)b::text, owner.first_n + m.place - 1, m.id, session.first_turn + m.place - 1, m.place - 1,
-           m.characters, m.tokens, m.dated, m.occurred_at, m.line_key, %(session_id)b::text,
-           %(request_id)b::text, m.role, m.speaker, m.content, m.embedding
+           m.characters, m.tokens, m.dated, m.occurred_at, m.utc_offset, m.line_key, m.gloss_characters,
+           m.gloss_tokens, %(session_id)b::text, %(request_id)b::text, m.role, m.speaker, m.content, m.embedding
     FROM owner, session,
          unnest(%(message_ids)b::uuid[], %(roles)b::text[], %(speakers)b::text[], %(contents)b::text[],
-                %(occurred_ats)b::timestamptz[], %(dateds)b::boolean[], %(line_keys)b::bytea[],
-                %(characters)b::integer[], %(tokens)b::integer[], %(embeddings)b::halfvec[])
+                %(occurred_ats)b::timestamptz[], %(dateds)b::boolean[], %(utc_offsets)b::smallint[],
+                %(line_keys)b::bytea[], %(characters)b::integer[], %(tokens)b::integer[],
+                %(gloss_characters)b::integer[], %(gloss_tokens)b::integer[], %(embeddings)b::halfvec[])
          WITH ORDINALITY
-         AS m(id, role, speaker, content, occurred_at, dated, line_key, characters, tokens, embedding, place)
+         AS m(id, role, speaker, content, occurred_at, dated, utc_offset, line_key, characters, tokens,
+              gloss_characters, gloss_tokens, embedding, place)
 ), drawn AS (
     -- fact_sources: one array literal of positions a fact; a fact bears the date of its first source.
     INSERT INTO facts (user_id, n, id, turn_index, position, characters, tokens, prompt_version, occurred_at,
-                       line_key, session_id, request_id, language_model, content, source_ns, embedding)
+                       utc_offset, line_key, gloss_characters, gloss_tokens, session_id, request_id, language_model,
+                       content, source_ns, embedding)
     SELECT %(user_id)b::text, owner.first_n + %(message_count)b::integer + f.place - 1, f.id,
            session.first_turn + (f.sources::integer[])[1], f.place - 1, f.characters, f.tokens,
            %(prompt_version)b::smallint, (%(occurred_ats)b::timestamptz[])[(f.sources::integer[])[1] + 1],
-           f.line_key, %(session_id)b::text, %(request_id)b::text, %(language_model)b::text, f.content,
+           (%(utc_offsets)b::smallint[])[(f.sources::integer[])[1] + 1], f.line_key, f.gloss_characters,
+           f.gloss_tokens, %(session_id)b::text, %(request_id)b::text, %(language_model)b::text, f.content,
            ARRAY(SELECT owner.first_n + s FROM unnest(f.sources::integer[]) AS s), f.embedding
     FROM owner, session,
          unnest(%(fact_ids)b::uuid[], %(fact_contents)b::text[], %(fact_sources)b::text[],
                 %(fact_line_keys)b::bytea[], %(fact_characters)b::integer[], %(fact_tokens)b::integer[],
+                %(fact_gloss_characters)b::integer[], %(fact_gloss_tokens)b::integer[],
                 %(fact_embeddings)b::halfvec[])
-         WITH ORDINALITY AS f(id, content, sources, line_key, characters, tokens, embedding, place)
+         WITH ORDINALITY AS f(id, content, sources, line_key, characters, tokens, gloss_characters, gloss_tokens,
+                              embedding, place)
 ), held AS (
-    INSERT INTO terms (user_id, term, n, count, length)
-    SELECT %(user_id)b::text, t.term, owner.first_n + t.place, t.count, t.length
+    INSERT INTO terms (user_id, term, n, count, length, words)
+    SELECT %(user_id)b::text, t.term, owner.first_n + t.place, t.count, t.length, t.words::text[]
     FROM owner, unnest(%(term_places)b::integer[], %(terms)b::text[], %(term_counts)b::smallint[],
-                       %(term_lengths)b::integer[]) AS t(place, term, count, length)
+                       %(term_lengths)b::integer[], %(term_words)b::text[]) AS t(place, term, count, length, words)
+), meant AS (
+    INSERT INTO dates (user_id, n, place, surface, grain, first_day, last_day, rule)
+    SELECT %(user_id)b::text, owner.first_n + d.memory, d.place, d.surface, d.grain, d.first_day, d.last_day, d.rule
+    FROM owner, unnest(%(date_memories)b::integer[], %(date_places)b::integer[], %(date_surfaces)b::text[],
+                       %(date_grains)b::text[], %(first_days)b::date[], %(last_days)b::date[],
+                       %(date_rules)b::text[]) AS d(memory, place, surface, grain, first_day, last_day, rule)
+), told AS (
+    INSERT INTO states (user_id, n, place, subject_key, attribute, value, relative, closes, drawn, alone)
+    SELECT %(user_id)b::text, owner.first_n + s.memory, s.place, s.subject_key, s.attribute, s.value, s.relative,
+           s.closes, s.drawn, s.alone
+    FROM owner, unnest(%(state_memories)b::integer[], %(state_places)b::smallint[], %(subject_keys)b::text[],
+                       %(attributes)b::text[], %(state_values)b::text[], %(relatives)b::boolean[],
+                       %(closings)b::boolean[], %(drawns)b::boolean[], %(alones)b::boolean[])
+         AS s(memory, place, subject_key, attribute, value, relative, closes, drawn, alone)
 ), spelt AS (
     -- A word that the log knows brought its spellings when it came.
     INSERT INTO spellings (user_id, key, missing, term)

@@ -5,7 +5,8 @@
 --    knows, at a discount: the 3 that share most spellings (whole, less a letter) with it, if it is more than one
 --    spelling, or one letter is all that differs, or the first is the same. A lone character of a script written
 --    without spaces stands for the pairs that hold it as well, up to 50.
--- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds.
+-- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds. Summed as
+--    whole numbers of 1e-12: in whatever order, so that the same log gives the same last bit.
 -- Scores
 -- 3. scored: every memory, with its distance (inner product, vectors have length 1; `second` is the recall
 --    question of a second round: the better of the two counts, NULL drops out of LEAST) and its BM25. `query` NULL:
@@ -15,8 +16,9 @@
 -- 5. keyed: a message adds a share of the best fact that rests on it. OFFSET 0: planned into the windows it was
 --    computed anew for each neighbour, and the whole took 5.9 times the plain scan in place of 5.4.
 -- 6. held: the share of the question's terms, by their rarity among sessions, that a session holds.
--- 7. total: adds a share of the better neighbour at distance 1, of the better at 2, and of what the session holds.
--- Evidence
+-- 7. total: adds a share of the better neighbour at distance 1, of the better at 2, of what the session holds, and
+--    `time` to a memory that was said in a time that the question names, or says a date in it (timely).
+-- Evidence (without what is `withheld`)
 -- 8. varied: maximal marginal relevance (Carbonell and Goldstein 1998) of the best 200, where `variety` is above 0:
 --    next comes what is most relevant (from 0 to 1 among them) less what it is like one that came (the inner
 --    product). Some 20,000 products and steps.
@@ -25,14 +27,16 @@
 -- 10. walk: each hit, then for a message its neighbours in session order at distance 1 to radius, nearest first,
 --    earlier before later, under the hit's score. Index probes, only where there is a radius.
 -- 11. taken: what repeats a line already taken is skipped; a memory's own second coming is such a repeat.
+--    A tag, of at most 60 characters and 30 tokens, is written after a line that tells a state, where `tagged`.
 -- 12. kept: up to `memories`, or before the first that no longer fits a budget; the first always.
 -- 13. messages first, facts after (unless raw_first is off), each by rank.
 -- Ties: distance, occurred_at, turn_index (`ties` 1: the earlier first, -1: the later), kind, position, session: no id,
 --    so that the same log under other ids comes back alike.
 -- parameters: user_id text, query halfvec, second halfvec, terms text[], weights float8[], key_places integer[],
 --   keys text[], missings smallint[], dense float8, lexical float8, neighbour float8, second_neighbour float8,
---   session float8, fact float8, spelling float8, variety float8, ties integer, hits integer, radius integer, memories integer,
---   characters bigint, tokens bigint, raw_first boolean
+--   session float8, fact float8, spelling float8, time float8, first_days date[], last_days date[], variety float8,
+--   ties integer, hits integer, radius integer, memories integer,
+--   characters bigint, tokens bigint, raw_first boolean, glossed boolean, withheld bigint[], tagged boolean
 WITH asked AS MATERIALIZED (
     SELECT place::integer, term, weight
     FROM unnest(%(terms)b::text[], %(weights)b::float8[]) WITH ORDINALITY AS a(term, weight, place)
@@ -58,18 +62,22 @@ WITH asked AS MATERIALIZED (
     FROM meant AS m JOIN asked AS a ON a.place = m.place
     JOIN terms AS t ON t.user_id = %(user_id)b::text AND t.term = m.term
 ), log_size AS MATERIALIZED (
-    SELECT next_n::float8 AS memories, greatest(terms_length, 1)::float8 / greatest(next_n, 1) AS average
+    SELECT (next_n - forgotten)::float8 AS memories,
+           greatest(terms_length, 1)::float8 / greatest(next_n - forgotten, 1) AS average
     FROM users WHERE user_id = %(user_id)b::text
 ), rarity AS MATERIALIZED (
     SELECT place, max(weight) * ln(1 + greatest(memories - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)) AS idf
     FROM posted CROSS JOIN log_size GROUP BY place, memories
 ), lexical AS MATERIALIZED (
     SELECT n, bit_or(CASE WHEN place <= 62 THEN 1::bigint << (place - 1) ELSE 0 END) AS places,
-           sum(idf * count::float8 * 1.9::float8
-               / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average))) AS bm25
+           sum((idf * count::float8 * 1.9e12::float8
+                / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average)))::bigint)
+               ::float8 / 1e12::float8 AS bm25
     FROM posted JOIN rarity USING (place) CROSS JOIN log_size GROUP BY n
 ), scored AS MATERIALIZED (
-    SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, line_key, characters, tokens,
+    SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, line_key,
+           characters + CASE WHEN %(glossed)b::boolean THEN gloss_characters ELSE 0 END AS characters,
+           tokens + CASE WHEN %(glossed)b::boolean THEN gloss_tokens ELSE 0 END AS tokens,
            NULL::bigint[] AS source_ns,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(date_part('epoch', occurred_at), -1e12)
@@ -78,7 +86,9 @@ WITH asked AS MATERIALIZED (
            coalesce(bm25, 0) AS bm25, coalesce(places, 0) AS places
     FROM messages AS m LEFT JOIN lexical AS l ON l.n = m.n WHERE user_id = %(user_id)b::text
     UNION ALL
-    SELECT f.n, 1, session_id, sort_at, turn_index, position, line_key, characters, tokens, source_ns,
+    SELECT f.n, 1, session_id, sort_at, turn_index, position, line_key,
+           characters + CASE WHEN %(glossed)b::boolean THEN gloss_characters ELSE 0 END,
+           tokens + CASE WHEN %(glossed)b::boolean THEN gloss_tokens ELSE 0 END, source_ns,
            CASE WHEN %(query)b::halfvec IS NULL
                 THEN -coalesce(date_part('epoch', occurred_at), -1e12)
                 ELSE least(embedding <#> %(query)b::halfvec, embedding <#> %(second)b::halfvec)
@@ -99,13 +109,31 @@ WITH asked AS MATERIALIZED (
 ), seen AS MATERIALIZED (
     SELECT session_id, bit_or(places) AS places FROM scored WHERE kind = 0 AND places <> 0 GROUP BY session_id
 ), session_rarity AS MATERIALIZED (
-    SELECT place, weight * ln(1 + greatest(sessions - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)) AS idf
+    SELECT place, (weight * 1e12::float8
+                   * ln(1 + greatest(sessions - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)))::bigint AS idf
     FROM asked JOIN seen ON place <= 62 AND (places >> (place - 1)) & 1 = 1
-    CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions WHERE user_id = %(user_id)b::text) AS all_sessions
+    CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions
+                WHERE user_id = %(user_id)b::text AND next_turn_index > forgotten) AS all_sessions
     GROUP BY place, weight, sessions
 ), held AS (
-    SELECT session_id, (SELECT trust FROM span) * sum(idf) / (SELECT nullif(sum(idf), 0) FROM session_rarity) AS share
+    SELECT session_id, (SELECT trust FROM span) * sum(idf)::float8
+                       / (SELECT nullif(sum(idf), 0)::float8 FROM session_rarity) AS share
     FROM seen JOIN session_rarity ON (places >> (place - 1)) & 1 = 1 GROUP BY session_id
+), timely AS MATERIALIZED (
+    SELECT DISTINCT memory.n
+    FROM unnest(%(first_days)b::date[], %(last_days)b::date[]) AS asked_time(first_day, last_day)
+    CROSS JOIN LATERAL (
+        SELECT n FROM messages
+        WHERE user_id = %(user_id)b::text
+          AND (occurred_at AT TIME ZONE 'UTC' + utc_offset * interval '1 minute')::date BETWEEN asked_time.first_day AND asked_time.last_day
+        UNION ALL
+        SELECT n FROM facts
+        WHERE user_id = %(user_id)b::text
+          AND (occurred_at AT TIME ZONE 'UTC' + utc_offset * interval '1 minute')::date BETWEEN asked_time.first_day AND asked_time.last_day
+        UNION ALL
+        SELECT n FROM dates
+        WHERE user_id = %(user_id)b::text AND first_day <= asked_time.last_day AND last_day >= asked_time.first_day
+    ) AS memory
 ), keyed AS (
     SELECT based.*, base + CASE WHEN kind = 0 THEN %(fact)b::float8 * coalesce(best, 0) ELSE 0 END AS own
     FROM based LEFT JOIN rested ON rested.n = based.n
@@ -121,8 +149,10 @@ WITH asked AS MATERIALIZED (
     FROM keyed WINDOW turns AS (PARTITION BY session_id, kind ORDER BY sort_at, turn_index)
 ), best AS MATERIALIZED (
     SELECT s.n, kind, s.session_id, sort_at, turn_index, position, line_key, characters, tokens, distance,
-           own + around + %(session)b::float8 * coalesce(share, 0) AS total
-    FROM surrounded AS s LEFT JOIN held ON held.session_id = s.session_id
+           own + around + %(session)b::float8 * coalesce(share, 0)
+               + CASE WHEN timely.n IS NULL THEN 0 ELSE %(time)b::float8 END AS total
+    FROM surrounded AS s LEFT JOIN held ON held.session_id = s.session_id LEFT JOIN timely ON timely.n = s.n
+    WHERE s.n <> ALL (%(withheld)b::bigint[])
     ORDER BY total DESC, distance, CASE WHEN %(ties)b::integer < 0 THEN sort_at END DESC NULLS LAST, sort_at,
              %(ties)b::integer * turn_index, kind, position, s.session_id
     LIMIT %(hits)b::integer
@@ -162,23 +192,32 @@ WITH asked AS MATERIALIZED (
     UNION ALL
     SELECT hit, 2 * near.reach - near.earlier, near.n, 0, near.line_key, near.characters, near.tokens, total
     FROM hits CROSS JOIN LATERAL (
-        (SELECT 1 AS earlier, row_number() OVER (ORDER BY m.sort_at DESC, m.turn_index DESC) AS reach,
-                m.n, m.line_key, m.characters, m.tokens
+        (SELECT 1 AS earlier, row_number() OVER (ORDER BY m.sort_at DESC, m.turn_index DESC) AS reach, m.n, m.line_key,
+                m.characters + CASE WHEN %(glossed)b::boolean THEN m.gloss_characters ELSE 0 END AS characters,
+                m.tokens + CASE WHEN %(glossed)b::boolean THEN m.gloss_tokens ELSE 0 END AS tokens
          FROM messages AS m
          WHERE m.user_id = %(user_id)b::text AND m.session_id = hits.session_id
            AND (m.sort_at, m.turn_index) < (hits.sort_at, hits.turn_index)
          ORDER BY m.sort_at DESC, m.turn_index DESC LIMIT %(radius)b::integer)
         UNION ALL
-        (SELECT 0, row_number() OVER (ORDER BY m.sort_at, m.turn_index),
-                m.n, m.line_key, m.characters, m.tokens
+        (SELECT 0, row_number() OVER (ORDER BY m.sort_at, m.turn_index), m.n, m.line_key,
+                m.characters + CASE WHEN %(glossed)b::boolean THEN m.gloss_characters ELSE 0 END,
+                m.tokens + CASE WHEN %(glossed)b::boolean THEN m.gloss_tokens ELSE 0 END
          FROM messages AS m
          WHERE m.user_id = %(user_id)b::text AND m.session_id = hits.session_id
            AND (m.sort_at, m.turn_index) > (hits.sort_at, hits.turn_index)
          ORDER BY m.sort_at, m.turn_index LIMIT %(radius)b::integer)
     ) AS near
-    WHERE hits.kind = 0 AND %(radius)b::integer > 0
+    WHERE hits.kind = 0 AND %(radius)b::integer > 0 AND near.n <> ALL (%(withheld)b::bigint[])
 ), taken AS (
-    SELECT DISTINCT ON (line_key) * FROM walk ORDER BY line_key, hit, step
+    SELECT DISTINCT ON (line_key) hit, step, n, kind, total,
+           characters + CASE WHEN tag THEN 60 ELSE 0 END AS characters, tokens + CASE WHEN tag THEN 30 ELSE 0 END AS tokens
+    FROM walk
+    CROSS JOIN LATERAL (
+        SELECT %(tagged)b::boolean AND EXISTS (SELECT FROM states AS s
+                                               WHERE s.user_id = %(user_id)b::text AND s.n = walk.n) AS tag
+    ) AS tags
+    ORDER BY line_key, hit, step
 ), counted AS (
     SELECT *, row_number() OVER walked AS place,
            sum(characters) OVER walked AS characters_so_far, sum(tokens) OVER walked AS tokens_so_far
@@ -189,7 +228,13 @@ WITH asked AS MATERIALIZED (
       AND (place = 1 OR (characters_so_far <= %(characters)b::bigint AND tokens_so_far <= %(tokens)b::bigint))
 )
 SELECT k.kind, coalesce(m.id, f.id) AS id, m.speaker, coalesce(m.content, f.content) AS content,
-       coalesce(m.occurred_at, f.occurred_at) AS occurred_at, k.total AS score
+       coalesce(m.occurred_at, f.occurred_at) AS occurred_at, coalesce(m.utc_offset, f.utc_offset) AS utc_offset,
+       k.total AS score,
+       CASE WHEN %(glossed)b::boolean
+            THEN (SELECT jsonb_agg(jsonb_build_array(d.place, d.surface, d.grain, d.first_day, d.last_day, d.rule)
+                                   ORDER BY d.place)
+                  FROM dates AS d WHERE d.user_id = %(user_id)b::text AND d.n = k.n)
+       END AS dates, k.n
 FROM kept AS k
 LEFT JOIN messages AS m ON k.kind = 0 AND m.user_id = %(user_id)b::text AND m.n = k.n
 LEFT JOIN facts AS f ON k.kind = 1 AND f.user_id = %(user_id)b::text AND f.n = k.n

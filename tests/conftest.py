@@ -12,7 +12,7 @@ import httpx2
 import psycopg
 import pytest
 
-from pgrecall import migrating, readiness, store
+from pgrecall import connections, migrating, readiness
 from pgrecall.embedded import EmbeddedPostgres
 from pgrecall.embedding.static import StaticEmbedder
 from tests.running import fresh, serving
@@ -49,7 +49,7 @@ def template(postgres: EmbeddedPostgres) -> str:
         connection.execute(f"CREATE DATABASE {TEMPLATE}")
     url = url_of(postgres, TEMPLATE)
     migrating.upgrade(url, "public")
-    with store.administration(url, "public") as connection:
+    with connections.administration(url, "public") as connection:
         readiness.record_identity(connection, StaticEmbedder().identity)
     return TEMPLATE
 

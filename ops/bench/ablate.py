@@ -53,6 +53,7 @@ PARTS: dict[str, Settings] = {
     "facts": {"fact_weight": "0"},
     "spelling": {"spelling_weight": "0"},
     "numbers": {"number_weight": "1"},
+    "times": {"time_weight": "0"},
 }
 """What takes a part out of the score. A number that weighs 1 is a word like any other."""
 

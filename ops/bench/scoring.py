@@ -21,6 +21,8 @@ BUDGETS = (1_000, 4_000, 16_000)
 """Estimated tokens: memories can be fattened, tokens can't."""
 
 _BRACKET = re.compile(r"\[([^\]]*)\]\s+")
+_ADDED = re.compile(r" \[= [^\]\n]{1,100}\]| \((?:latest as of|earlier; replaced|ended) [^)\n]{1,40}\)$")
+"""What a server may write into a line beside what was said: dates that words mean, whether a state still holds."""
 _MINUTE = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})")
 
 
@@ -36,9 +38,9 @@ class TurnFinder:
     """Maps what a server returned back to the turns of one conversation.
 
     A memory counts for a turn only when it is that turn: `[2023-05-08 13:56] NAME: text`, or the bare
-    `NAME: text`, spacing aside; of turns without a name, the one that the server put before it is passed
-    over. A fact is no turn. Where one text was said twice, the minute in the bracket (else in `created_at`)
-    tells which; where nothing does, they count in document order.
+    `NAME: text`, spacing aside, and what the server writes into the line beside what was said; of turns without
+    a name, the one that the server put before it is passed over. A fact is no turn. Where one text was said twice,
+    the minute in the bracket (else in `created_at`) tells which; where nothing does, they count in document order.
     """
 
     def __init__(self, turns: Iterable[Turn]) -> None:
@@ -59,10 +61,11 @@ class TurnFinder:
 
     def _turn_id(self, memory: Returned, taken: set[str]) -> str | None:
         bracket = _BRACKET.match(memory.content)
-        text = memory.content[bracket.end() :] if bracket else memory.content
-        said_so = self._by_text.get(_spaced_once(text)) or self._by_text.get(
-            _spaced_once(text.partition(": ")[2]), []
-        )
+        shown = memory.content[bracket.end() :] if bracket else memory.content
+        said_so: list[Turn] = []
+        for text in dict.fromkeys((shown, _ADDED.sub("", shown))):
+            said_so = said_so or self._by_text.get(_spaced_once(text), [])
+            said_so = said_so or self._by_text.get(_spaced_once(text.partition(": ")[2]), [])
         minute = _minute((bracket and bracket[1]) or memory.created_at or "")
         candidates = [turn for turn in said_so if f"{turn.said_at:%Y-%m-%d %H:%M}" == minute] or said_so
         fresh = [turn for turn in candidates if turn.id not in taken]

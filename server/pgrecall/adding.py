@@ -36,7 +36,8 @@ class Outcome:
 
 
 class Adding:
-    """`model` None: no facts are drawn. `required`: a model that may recover makes the Add a 503."""
+    """`model` None: no facts are drawn. `keyed`: it is asked which states they tell. `required`: a model that may
+    recover makes the Add a 503."""
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Adding:
         *,
         required: bool,
         fact_tokens: int,
+        keyed: bool = False,
         tally: Tally,
     ) -> None:
         self._store = store
@@ -53,6 +55,7 @@ class Adding:
         self._model = model
         self._required = required
         self._fact_tokens = fact_tokens
+        self._keyed = keyed
         self._tally = tally
         self._under_way: dict[tuple[str, str, bytes], asyncio.Task[None]] = {}
 
@@ -121,7 +124,9 @@ class Adding:
             return Outcome((), Extraction.OFF)
         until = Deadline(deadline.seconds * (1 - RESERVE), deadline.start)
         try:
-            facts = await extract(self._model, lines, until, self._fact_tokens, owner=owner(call.messages))
+            facts = await extract(
+                self._model, lines, until, self._fact_tokens, owner=owner(call.messages), keyed=self._keyed
+            )
         except LanguageRefused as refusal:
             self._tally.extraction_failing = True
             return Outcome((), Extraction.REFUSED, refusal.reason)

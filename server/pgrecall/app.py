@@ -7,6 +7,7 @@ import logging
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import tzinfo
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -17,11 +18,13 @@ from pgrecall import __version__
 from pgrecall.access import Access, configured
 from pgrecall.adding import Adding
 from pgrecall.analysing import Analysing
+from pgrecall.contract import zone_of
 from pgrecall.embedding.fastembed import MODEL as FASTEMBED_MODEL
 from pgrecall.embedding.fastembed import FastEmbedEmbedder
 from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.static import StaticEmbedder
-from pgrecall.errors import PgrecallError
+from pgrecall.errors import PgrecallError, StartRefused
+from pgrecall.forgetting import Forgetting
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.memory import Caps, Weights
 from pgrecall.routes import Services, answer, failed, router
@@ -29,6 +32,8 @@ from pgrecall.searching import Searching
 from pgrecall.settings import Settings, revealed
 from pgrecall.store import Store
 from pgrecall.tally import ProviderTally, Tally
+from pgrecall.temporal.grammar import languages
+from pgrecall.versions.withholding import Mode
 
 logger = logging.getLogger("pgrecall")
 
@@ -50,7 +55,8 @@ def create_app(settings: Settings, database_url: str) -> FastAPI:
             pool_size=settings.pool_size,
             prepare=settings.database_prepare == "auto",
         )
-        await store.open()
+        # The grammars take a second to compile, which the first Add shall not wait for.
+        await asyncio.gather(store.open(), asyncio.to_thread(languages))
         try:
             app.state.services = services(settings, store, embedder, model, tally, access)
             behind = asyncio.create_task(Analysing(store).run())
@@ -93,6 +99,7 @@ def services(
         model if settings.extract else None,
         required=required,
         fact_tokens=settings.llm_fact_tokens,
+        keyed=settings.fact_keys,
         tally=tally,
     )
     searching = Searching(
@@ -119,21 +126,38 @@ def services(
                 settings.session_weight,
                 settings.fact_weight,
                 settings.spelling_weight,
+                settings.time_weight,
             ),
-            settings.variety,
+            glossed=settings.resolve_dates,
+            tagged=settings.version_tags,
+            variety=settings.variety,
         ),
+        withhold=WITHHELD[settings.withhold],
         tally=tally,
     )
     return Services(
         access=access,
         adding=adding,
         searching=searching,
+        forgetting=Forgetting(store, tally),
         store=store,
         tally=tally,
         add_seconds=settings.add_deadline,
         search_seconds=settings.search_deadline,
         extracts=model is not None and settings.extract,
+        zone=configured_zone(settings.timezone),
     )
+
+
+WITHHELD = {"off": Mode.OFF, "current": Mode.CURRENT, "dated": Mode.DATED, "both": Mode.CURRENT | Mode.DATED}
+
+
+def configured_zone(name: str) -> tzinfo:
+    """The zone of PGRECALL_TIMEZONE. Raises StartRefused."""
+    zone = zone_of(name)
+    if zone is None:
+        raise StartRefused("PGRECALL_TIMEZONE is no time zone.", "Name one: Europe/Berlin, Asia/Shanghai, +02:00")
+    return zone
 
 
 def make_embedder(settings: Settings, tally: ProviderTally | None = None) -> Embedder:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pgrecall import __version__, checking, migrating, readiness, serving, smoke, store
+from pgrecall import __version__, checking, connections, migrating, readiness, serving, smoke
 from pgrecall.app import create_app, make_embedder, make_language_model
 from pgrecall.embedded import EmbeddedPostgres
 from pgrecall.environment import load, variable
@@ -97,9 +97,9 @@ def prepare(settings: Settings, url: str, embedded: bool) -> None:
     make_language_model(settings)
     migration_url = revealed(settings.migration_url) or url
     if embedded or settings.migrate_on_start:
-        store.wait_for(migration_url, settings.database_wait).close()
+        connections.wait_for(migration_url, settings.database_wait).close()
         migrating.upgrade(migration_url, settings.database_schema)
-    with store.administration(url, settings.database_schema, settings.database_wait) as connection:
+    with connections.administration(url, settings.database_schema, settings.database_wait) as connection:
         findings = readiness.inspect(connection, identity)
         for finding in findings:
             if finding.level == "warning":
@@ -122,7 +122,7 @@ def migrate(
         typer.confirm("This drops every memory. Go on?", abort=True)
     with running(settings) as (database_url, _):
         url = revealed(settings.migration_url) or database_url
-        store.wait_for(url, settings.database_wait).close()
+        connections.wait_for(url, settings.database_wait).close()
         move = migrating.upgrade if to in ("head", migrating.head()) else migrating.downgrade
         revision = move(url, settings.database_schema, to)
     console.print(Text.assemble(("✓", "green"), f" Schema {settings.database_schema} is at {revision}."))
@@ -137,7 +137,7 @@ def check() -> None:
         identity = make_embedder(settings).identity
         with (
             running(settings) as (url, _),
-            store.administration(url, settings.database_schema) as connection,
+            connections.administration(url, settings.database_schema) as connection,
         ):
             findings += readiness.inspect(connection, identity)
         findings += checking.providers(settings)

@@ -1,15 +1,18 @@
-"""What pgrecall keeps, as plain values. No I/O, nothing imported from the rest of the package."""
+"""What pgrecall keeps, as plain values. No I/O."""
 
 from __future__ import annotations
 
 import enum
 import hashlib
 import uuid
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import date, datetime
 
 from numpy import float32
 from numpy.typing import NDArray
+
+from pgrecall.temporal.expressions import TimeExpression
+from pgrecall.versions.statements import Statement
 
 DIMENSIONS = 1024
 """Width of the stored vectors, halfvec(1024). Shorter embeddings are padded with zeros."""
@@ -54,6 +57,8 @@ class Fact:
 
     content: str
     sources: tuple[int, ...]
+    statement: Statement | None = None
+    """The state that it tells, where it tells one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,25 @@ class FoundMemory:
     content: str
     occurred_at: datetime | None
     score: float
+    dates: tuple[TimeExpression, ...] = ()
+    """What of its content is resolved to dates, where lines show that."""
+    tag: str = ""
+    """Written after the line: whether the state that it tells still holds."""
+    n: int = field(default=0, compare=False)
+    """Its number among the user's memories: says nothing outside of that store."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """One state that a stored memory tells, and that memory. `alone`: it says nothing else worth keeping."""
+
+    n: int
+    statement: Statement
+    alone: bool
+    occurred_at: datetime | None
+    id: uuid.UUID
+    speaker: str | None
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +148,8 @@ class RecallQuestion:
     key_words: tuple[str, ...] = ()
     time: str | None = None
     """The time that the query means, in its own words."""
+    asks_for: str | None = None
+    """current, dated, history, event or other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +171,12 @@ class Question:
     second: Vector | None = None
     """Of a second round: a memory counts by the better of the two."""
     terms: tuple[AskedTerm, ...] = ()
+    times: tuple[tuple[date, date], ...] = ()
+    """First and last day of each time that it names."""
+    as_of: datetime | None = None
+    """Only what had been said by then."""
+    withheld: tuple[int, ...] = ()
+    """Numbers n of memories that are left out: what they say was replaced, or did not hold when it is asked for."""
     newest_first: bool = False
     """Of memories that tie, the later first."""
 
@@ -167,10 +199,40 @@ class Weights:
     """Of the best fact that rests on the message."""
     spelling: float = 0.5
     """Of a term that stands for one the log does not know."""
+    time: float = 0.5
+    """For being of a time that the question names."""
 
 
-DENSE_ONLY = Weights(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+DENSE_ONLY = Weights(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """The ranking by vectors alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which memories to forget or to restore; of several each must hold."""
+
+    ids: tuple[uuid.UUID, ...] | None = None
+    session_id: str | None = None
+    since: datetime | None = None
+    """Said then or later."""
+    until: datetime | None = None
+    """Said before."""
+    forget_id: uuid.UUID | None = None
+    """Hidden by that forgetting."""
+
+    @property
+    def named(self) -> list[str]:
+        """The fields that are named."""
+        return [name for name in self.__slots__ if getattr(self, name) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a forgetting took, or a restoring brought back."""
+
+    audit_id: uuid.UUID
+    messages: int
+    facts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,5 +245,9 @@ class Caps:
     return_char_budget: int = 400_000
     return_token_budget: int | None = None
     weights: Weights = Weights()
+    glossed: bool = True
+    """Whether lines show the dates that their words mean."""
+    tagged: bool = False
+    """Whether lines say of states whether they still hold."""
     variety: float = 0.0
     """From 0, by score alone, to 1: how much a memory loses by being like one that stands above it."""

@@ -10,7 +10,7 @@ import psycopg
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from pgrecall import store
+from pgrecall import connections
 from pgrecall.errors import StartRefused
 from pgrecall.models import VERSION_TABLE
 from pgrecall.queries import shipped
@@ -59,7 +59,7 @@ def current(connection: Connection) -> str | None:
     made = connection.execute(text(MADE), {"schema": schema, "name": VERSION_TABLE}).scalar()
     if made is None:
         return None
-    table = f"{store.quoted(schema)}.{VERSION_TABLE}".replace("%", "%%")
+    table = f"{connections.quoted(schema)}.{VERSION_TABLE}".replace("%", "%%")
     return connection.exec_driver_sql(f"SELECT version_num FROM {table}").scalar()  # noqa: S608  quoted
 
 
@@ -70,7 +70,7 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
     Waits for another migrator. Raises StartRefused where a right is missing, with what to ask for, and where
     Postgres fails a migration.
     """
-    with store.administration(url, schema) as connection:
+    with connections.administration(url, schema) as connection:
         try:
             connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
             connection.commit()
@@ -78,7 +78,7 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
             yield connection
         except DBAPIError as error:
             raise StartRefused(
-                f"The migration failed, and this step of it left nothing behind: {store.reason(error)}.",
+                f"The migration failed, and this step of it left nothing behind: {connections.reason(error)}.",
                 "Run it again: pgrecall migrate. Where it waited for a lock, when nothing holds that any more.",
             ) from error
         finally:
@@ -99,7 +99,7 @@ def prepare(connection: Connection, schema: str) -> None:
     for present, statement, what in (
         (
             text("SELECT 1 FROM pg_namespace WHERE nspname = :schema").bindparams(schema=schema),
-            f"CREATE SCHEMA {store.quoted(schema)} AUTHORIZATION {role}",
+            f"CREATE SCHEMA {connections.quoted(schema)} AUTHORIZATION {role}",
             f"schema {schema}",
         ),
         (
@@ -116,10 +116,10 @@ def prepare(connection: Connection, schema: str) -> None:
         except DBAPIError as error:
             connection.rollback()
             raise StartRefused(
-                f"The {what} is absent, and this role may not create it ({store.reason(error)}).",
+                f"The {what} is absent, and this role may not create it ({connections.reason(error)}).",
                 f"Ask the administrator to run, in this database: {statement};",
             ) from error
-    store.set_search_path(connection, schema)
+    connections.set_search_path(connection, schema)
     _check_rights(connection, schema, role)
 
 
@@ -134,7 +134,7 @@ def _check_rights(connection: Connection, schema: str, role: str) -> None:
             raise StartRefused(
                 f"This role may not use the schema {name}: the right {right} is missing.",
                 f"Ask the administrator to run, in this database:"
-                f" GRANT {right} ON SCHEMA {store.quoted(name)} TO {role};",
+                f" GRANT {right} ON SCHEMA {connections.quoted(name)} TO {role};",
             )
     connection.commit()
 

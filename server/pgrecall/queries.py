@@ -42,6 +42,17 @@ def query(name: str) -> Query:
     return parse(name, (shipped("sql") / f"{name}.sql").read_text(encoding="utf-8"))
 
 
+@cache
+def over(tables: str, name: str) -> Query:
+    """The statement in sql/<name>.sql with the CTEs of sql/<tables>.sql before its own: they bear names of tables,
+    and so stand in their place. Raises ValueError as `query`, and where one of the two begins with no WITH."""
+    before, after = query(tables), query(name)
+    if not (before.text.startswith(b"WITH ") and after.text.startswith(b"WITH ")):
+        raise ValueError(f"sql/{tables}.sql and sql/{name}.sql must begin with WITH")
+    text = before.text + b"," + after.text.removeprefix(b"WITH")
+    return Query(f"{name} over {tables}", text, before.parameters | after.parameters)
+
+
 def parse(name: str, source: str) -> Query:
     """The statement that a file holds. Raises ValueError where declaration and use differ."""
     declared = DECLARATION.search(source)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+
+from pgrecall.temporal.annotating import annotated
+from pgrecall.temporal.expressions import TimeExpression
 
 TOKENS_A_MEMORY = 20
 """What a reader's prompt adds around each line: number, brackets, line breaks."""
@@ -17,11 +21,16 @@ _CJK = re.compile(
 """Han with its extensions, kana, hangul, bopomofo, their punctuation and full-width forms."""
 
 
-def line(occurred_at: datetime | None, speaker: str | None, content: str) -> str:
-    """`[2023-05-20 14:00] I: text`, in UTC; without brackets where undated, without speaker for a fact.
+def line(
+    occurred_at: datetime | None, speaker: str | None, content: str, dates: Sequence[TimeExpression] = ()
+) -> str:
+    """`[2023-05-20 14:00] I: text`, by its speaker's clock; without brackets where undated, without speaker for a
+    fact; with what its words mean of `dates` beside them.
 
     Content that begins with its speaker's label keeps that one.
     """
+    if dates and occurred_at is not None:
+        content = annotated(content, dates, occurred_at.date())
     said = content if not speaker or _is_labelled(content, speaker) else f"{speaker}: {content}"
     return said if occurred_at is None else f"[{_minute(occurred_at)}] {said}"
 
@@ -38,7 +47,7 @@ def _is_labelled(content: str, speaker: str) -> bool:
 
 def _minute(moment: datetime) -> str:
     # Not strftime: on Linux its %Y writes the year 800 with three digits.
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
 
 
 def created_at(occurred_at: datetime | None) -> str | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+from pgrecall.connections import quoted
 from pgrecall.models import VERSION_TABLE, Base
-from pgrecall.store import quoted
 
 WRITTEN = ("SELECT", "INSERT", "UPDATE")
 """On every table."""
-EMPTIED = ("terms",)
-"""Tables whose rows are made anew from the memories: there DELETE as well."""
+EMPTIED = ("dates", "facts", "forgotten_facts", "forgotten_messages", "messages", "spellings", "states", "terms")
+"""Tables from which rows go, when they are made anew or forgotten: there DELETE as well."""
 VIEWS = ("log", "fact_log")
 """For whoever reads a log in psql; the server does not."""
 

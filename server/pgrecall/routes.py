@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -15,16 +17,22 @@ from pgrecall.contract import (
     AddRequest,
     AddResponse,
     ErrorResponse,
+    ForgetRequest,
+    ForgetResponse,
     HealthResponse,
+    RestoreRequest,
     SearchRequest,
     SearchResponse,
     parse_json,
     read_add,
+    read_forget,
+    read_restore,
     read_search,
     render_json,
 )
 from pgrecall.deadline import Deadline
 from pgrecall.errors import BodyTooLarge, DatabaseUnavailable, DeadlineExceeded, PgrecallError
+from pgrecall.forgetting import Forgetting
 from pgrecall.memory import FoundMemory
 from pgrecall.rendering import created_at, line
 from pgrecall.searching import Searching
@@ -46,11 +54,14 @@ class Services:
     access: Access
     adding: Adding
     searching: Searching
+    forgetting: Forgetting
     store: Store
     tally: Tally
     add_seconds: float
     search_seconds: float
     extracts: bool
+    zone: tzinfo
+    """By which those speak whose requests do not say."""
 
 
 router = APIRouter()
@@ -92,7 +103,7 @@ async def add(request: Request) -> Response:
     deadline = Deadline(services.add_seconds)
     async with deadline.enforced():
         body = await read_body(request)
-        call = await understood(read_add, body)
+        call = await understood(partial(read_add, zone=services.zone), body)
     await services.adding.add(call, deadline)
     return answer(
         {
@@ -121,9 +132,57 @@ async def search(request: Request) -> Response:
     deadline = Deadline(services.search_seconds)
     async with deadline.enforced():
         body = await read_body(request)
-        call = await understood(read_search, body)
+        call = await understood(partial(read_search, zone=services.zone), body)
     evidence = await services.searching.search(call, deadline)
-    return answer({"data": [shown(memory) for memory in evidence.memories], "intent": evidence.intent})
+    payload: dict[str, Any] = {
+        "data": [shown(memory) for memory in evidence.memories],
+        "intent": evidence.intent,
+        "asks_for": evidence.asks_for,
+    }
+    if "withheld" in call.include:
+        payload["withheld"] = [
+            {"id": str(one.id), "content": line(one.occurred_at, one.speaker, one.content)}
+            for one in evidence.withheld
+        ]
+    return answer(payload)
+
+
+@router.post(
+    "/forget",
+    summary="Forget memories",
+    description="From the answer on no search finds them: messages, the facts that rest on them alone, and whatever"
+    " was derived. Hidden, they can be restored; erased, they cannot, nor any fact that rests on one of them.",
+    response_model=ForgetResponse,
+    responses=without(ERRORS, 409),
+    openapi_extra=described(ForgetRequest),
+)
+@router.post("/forget/", include_in_schema=False)
+async def forget(request: Request) -> Response:
+    services = entered(request)
+    deadline = Deadline(services.add_seconds)
+    async with deadline.enforced():
+        call = await understood(read_forget, await read_body(request))
+    done = await services.forgetting.forget(call, deadline)
+    hidden = {} if call.erase else {"forget_id": str(done.audit_id)}
+    return answer({"success": True, **hidden, "messages": done.messages, "facts": done.facts})
+
+
+@router.post(
+    "/restore",
+    summary="Bring forgotten memories back",
+    description="Undoes /forget for what was hidden, not for what was erased.",
+    response_model=ForgetResponse,
+    responses=without(ERRORS, 409),
+    openapi_extra=described(RestoreRequest),
+)
+@router.post("/restore/", include_in_schema=False)
+async def restore(request: Request) -> Response:
+    services = entered(request)
+    deadline = Deadline(services.add_seconds)
+    async with deadline.enforced():
+        call = await understood(read_restore, await read_body(request))
+    done = await services.forgetting.restore(call, deadline)
+    return answer({"success": True, "messages": done.messages, "facts": done.facts})
 
 
 @router.get(
@@ -196,7 +255,7 @@ def shown(memory: FoundMemory) -> dict[str, Any]:
     """One memory on the wire: the date stands in the content, since created_at may not reach the reader."""
     rendered: dict[str, Any] = {
         "id": str(memory.id),
-        "content": line(memory.occurred_at, memory.speaker, memory.content),
+        "content": line(memory.occurred_at, memory.speaker, memory.content, memory.dates) + memory.tag,
         "score": memory.score,
     }
     if memory.occurred_at is not None:

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
-from itertools import islice
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
+from uuid import UUID
 
 from pgvector import HalfVector
 from psycopg.types.numeric import Int2
 
+from pgrecall.derived import Derived, derive, derived_parameters
 from pgrecall.ids import stored_id
-from pgrecall.lexical.analysis import VERSION, Analysis, analyse
 from pgrecall.memory import (
     DENSE_ONLY,
     Addition,
     Caps,
+    Extraction,
     FoundMemory,
     Kind,
     Question,
+    Selection,
+    StoredState,
     Vectors,
     memory_id,
 )
-from pgrecall.rendering import estimate_tokens, line, line_key, spoken
+from pgrecall.rendering import estimate_tokens, line, line_key
+from pgrecall.stating import Told, state_parameters, told_by_facts, told_by_patterns
+from pgrecall.temporal.expressions import Grain, TimeExpression
+from pgrecall.versions.statements import Statement
 
 HITS_PER_MEMORY = 3
 """Hits walked for each memory asked for: neighbours of the best 3 x top_k are enough (DESIGN.md, Bound the
 walk: unbounded it cost 8 to 12 times the plain scan, bounded 1.4 to 2)."""
 
 NO_BOUND = 2**62
-MOST_SPELT = 1000
-"""Words of one memory whose spellings are kept, some 8 rows each: a pasted book would bring a million."""
-MOST_COUNTED = 2**15 - 1
-"""Times that a term counts in one memory: BM25 grows no more long before."""
 
 
 def addition_parameters(addition: Addition) -> dict[str, Any]:
@@ -43,7 +45,10 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
     request_id, original_request_id = stored_id(addition.request_id)
     messages, facts = addition.messages, addition.facts
     lines = [line(m.occurred_at, m.speaker, m.content) for m in messages]
-    fact_lines = [line(messages[f.sources[0]].occurred_at, None, f.content) for f in facts]
+    fact_dates = [messages[f.sources[0]].occurred_at for f in facts]
+    fact_lines = [line(moment, None, f.content) for moment, f in zip(fact_dates, facts, strict=True)]
+    said = [derive(m.occurred_at, m.speaker, m.content) for m in messages]
+    drawn = [derive(moment, None, f.content) for moment, f in zip(fact_dates, facts, strict=True)]
     return {
         "original_user_id": original_user_id,
         "session_id": session_id,
@@ -60,9 +65,12 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
         "contents": [m.content for m in messages],
         "occurred_ats": [m.occurred_at for m in messages],
         "dateds": [m.dated for m in messages],
+        "utc_offsets": [Int2(utc_offset(m.occurred_at)) for m in messages],
         "line_keys": [line_key(text) for text in lines],
         "characters": [len(text) for text in lines],
         "tokens": [estimate_tokens(text) for text in lines],
+        "gloss_characters": [one.gloss_characters for one in said],
+        "gloss_tokens": [one.gloss_tokens for one in said],
         "embeddings": _halfvecs(addition.message_vectors),
         "fact_count": len(facts),
         "fact_ids": _ids(addition, Kind.FACT, len(facts)),
@@ -71,41 +79,75 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
         "fact_line_keys": [line_key(text) for text in fact_lines],
         "fact_characters": [len(text) for text in fact_lines],
         "fact_tokens": [estimate_tokens(text) for text in fact_lines],
+        "fact_gloss_characters": [one.gloss_characters for one in drawn],
+        "fact_gloss_tokens": [one.gloss_tokens for one in drawn],
         "fact_embeddings": _halfvecs(addition.fact_vectors),
         "prompt_version": addition.prompt_version,
         "language_model": addition.language_model,
-        **term_parameters([spoken(m.speaker, m.content) for m in messages] + [f.content for f in facts]),
+        **derived_parameters(said + drawn),
+        **state_parameters(told_by(addition)),
     }
 
 
-def term_parameters(texts: Sequence[str], ns: Sequence[int] | None = None) -> dict[str, Any]:
-    """The terms of memories, by their numbers `ns`, or else by their place among them."""
-    analysed: list[Analysis] = [analyse(text) for text in texts]
-    lengths = [one.length for one in analysed]
-    postings = [
-        (place, term, Int2(min(count, MOST_COUNTED)), lengths[place])
-        for place, one in enumerate(analysed)
-        for term, count in one.terms.items()
+def told_by(addition: Addition) -> list[Told]:
+    """The states that its memories tell: a model's facts, where it drew any; else what patterns read."""
+    if addition.extraction is Extraction.DONE:
+        return told_by_facts(addition.messages, addition.facts)
+    return [
+        one
+        for place, m in enumerate(addition.messages)
+        for one in told_by_patterns(place, m.role, m.speaker, m.content)
     ]
-    words = sorted({pair for one in analysed for pair in islice(one.words.items(), MOST_SPELT)})
-    places = [place for place, _, _, _ in postings]
-    return {
-        "terms_version": VERSION,
-        "terms_length": sum(lengths),
-        **({"term_places": places} if ns is None else {"ns": [ns[place] for place in places]}),
-        "terms": [term for _, term, _, _ in postings],
-        "term_counts": [count for _, _, count, _ in postings],
-        "term_lengths": [length for _, _, _, length in postings],
-        "words": [word for word, _ in words],
-        "word_terms": [term for _, term in words],
-    }
+
+
+def utc_offset(moment: datetime | None) -> int:
+    """Minutes that the clock which `moment` bears is ahead of UTC."""
+    offset = None if moment is None else moment.utcoffset()
+    return 0 if offset is None else round(offset.total_seconds() / 60)
+
+
+def by_clock(moment: datetime | None, offset: int) -> datetime | None:
+    """A stored moment, in UTC, by the clock of its speaker."""
+    return moment if moment is None or not offset else moment.astimezone(timezone(timedelta(minutes=offset)))
 
 
 def analysis_parameters(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """What sql/reanalyse.sql is given for rows of sql/texts.sql, at least one."""
-    ns = [n for _, n, _, _ in rows]
-    texts = [content if speaker is None else spoken(speaker, content) for _, _, speaker, content in rows]
-    return {"since": rows[0][0], "until": ns[-1] + 1, **term_parameters(texts, ns)}
+    return {"since": rows[0][0], "until": rows[-1][1] + 1, **stored_parameters([row[1:] for row in rows])}
+
+
+def stored_parameters(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Numbers of memories, and what is derived of them: of rows (n, occurred_at, utc_offset, role, speaker,
+    content)."""
+    memories: list[Derived] = [
+        derive(by_clock(occurred_at, offset), speaker, content)
+        for _, occurred_at, offset, _, speaker, content in rows
+    ]
+    told = [
+        one
+        for place, (_, _, _, role, speaker, content) in enumerate(rows)
+        for one in told_by_patterns(place, role, speaker, content)
+    ]
+    return {
+        "ns": [row[0] for row in rows],
+        "lengths": [one.analysis.length for one in memories],
+        "gloss_characters": [one.gloss_characters for one in memories],
+        "gloss_tokens": [one.gloss_tokens for one in memories],
+        **derived_parameters(memories),
+        **state_parameters(told),
+    }
+
+
+def selection_parameters(selection: Selection, audit_id: UUID) -> dict[str, Any]:
+    """What sql/forget.sql, forgotten.sql and restore.sql are given of a selection."""
+    return {
+        "ids": None if selection.ids is None else list(selection.ids),
+        "session_id": None if selection.session_id is None else stored_id(selection.session_id)[0],
+        "since": selection.since,
+        "until": selection.until,
+        "selected_by": selection.named,
+        "audit_id": audit_id,
+    }
 
 
 def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, Any]:
@@ -124,6 +166,8 @@ def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, A
         "keys": [key for _, key, _ in keys],
         "missings": [Int2(lacks) for _, _, lacks in keys],
         **asdict(weights),
+        "first_days": [first for first, _ in question.times],
+        "last_days": [last for _, last in question.times],
         "variety": caps.variety,
         "ties": -1 if newest_first else 1,
         "query": None if question.first is None else HalfVector(question.first),
@@ -134,14 +178,27 @@ def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, A
         "characters": caps.return_char_budget,
         "tokens": caps.return_token_budget or NO_BOUND,
         "raw_first": caps.raw_first,
+        "glossed": caps.glossed,
+        "withheld": list(question.withheld),
+        "tagged": caps.tagged,
     }
 
 
 def found(row: Sequence[Any]) -> FoundMemory:
     """One row of sql/search.sql."""
-    kind, id_, speaker, content, occurred_at, score = row
-    assert occurred_at is None or isinstance(occurred_at, datetime)
-    return FoundMemory(id_, Kind(kind), speaker, content, occurred_at, float(score))
+    kind, id_, speaker, content, occurred_at, offset, score, dates, n = row
+    said = tuple(
+        TimeExpression(surface, place, Grain(grain), date.fromisoformat(first), date.fromisoformat(last), rule)
+        for place, surface, grain, first, last, rule in dates or ()
+    )
+    return FoundMemory(id_, Kind(kind), speaker, content, by_clock(occurred_at, offset), float(score), said, n=n)
+
+
+def stored_state(row: Sequence[Any]) -> StoredState:
+    """One row of sql/chains.sql."""
+    n, subject, attribute, value, relative, closes, alone, occurred_at, offset, id_, speaker, content = row
+    statement = Statement(subject, attribute, value, relative, closes)
+    return StoredState(n, statement, alone, by_clock(occurred_at, offset), id_, speaker, content)
 
 
 def _ids(addition: Addition, kind: Kind, count: int) -> list[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TypeVar
 
 import numpy as np
@@ -17,15 +19,23 @@ from pgrecall.errors import DeadlineExceeded, LanguageRefused, LanguageUnavailab
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.language.recalling import missing_question, recall_question
 from pgrecall.lexical.intent import Intent, intent_of
-from pgrecall.lexical.question import asked_terms
-from pgrecall.memory import Caps, FoundMemory, Question, RecallQuestion, Vector
+from pgrecall.lexical.question import LONGEST_READ, asked_terms
+from pgrecall.memory import Caps, FoundMemory, Question, RecallQuestion, StoredState, Vector
 from pgrecall.rendering import line
 from pgrecall.stopwords import has_words
 from pgrecall.store import Store
 from pgrecall.tally import Tally
+from pgrecall.temporal.asking import asked
+from pgrecall.temporal.expressions import ABSOLUTE, TimeExpression
+from pgrecall.versioning import leaving, tags
+from pgrecall.versions.asking import Wanted, attributes_asked, wanted
+from pgrecall.versions.statements import subject_key
+from pgrecall.versions.withholding import Mode
 
 T = TypeVar("T")
 
+ANY_DAY = date(2023, 6, 7)
+"""A Wednesday in the middle of a year: tells whether a question names a time at all."""
 RESERVE = 0.15
 """Share of a search's time that is kept from the language model, for the statement."""
 
@@ -35,7 +45,10 @@ class Evidence:
     """What a search found, in the order a reader gets it, and what its question wants of time."""
 
     memories: Sequence[FoundMemory]
-    intent: Intent | None
+    intent: Intent | None = None
+    asks_for: Wanted = Wanted.OTHER
+    withheld: Sequence[StoredState] = ()
+    """What it left out, each memory once."""
 
 
 class Searching:
@@ -55,6 +68,7 @@ class Searching:
         number_weight: float,
         option_weight: float,
         caps: Caps,
+        withhold: Mode = Mode.OFF,
         tally: Tally,
     ) -> None:
         self._store = store
@@ -67,6 +81,7 @@ class Searching:
         self._number_weight = number_weight
         self._option_weight = option_weight
         self._caps = caps
+        self._withhold = withhold
         self._tally = tally
 
     async def search(self, call: SearchCall, deadline: Deadline) -> Evidence:
@@ -76,28 +91,85 @@ class Searching:
         """
         self._tally.calls["searches"] += 1
         if call.top_k <= 0:
-            return Evidence((), None)
+            return Evidence(())
         if not has_words(call.query):
-            return Evidence(await self._found(call, Question(), deadline), None)
+            return Evidence(await self._found(call, Question(as_of=call.as_of), deadline))
         query, recalled = await side_by_side(self._embed(call, deadline), self._recall_question(call, deadline))
         intent = intent_of(call.query)
-        asked = asked_terms(
+        times = await self._times(call, recalled, deadline)
+        # In a thread: 64 answer choices may be 1 MB once unfolded, a second in which everyone else would wait.
+        terms = await asyncio.to_thread(
+            asked_terms,
             call.query,
             call.options,
             recalled.key_words if recalled is not None else (),
+            times,
             number_weight=self._number_weight,
             option_weight=self._option_weight,
         )
         blended = await self._blended(query, recalled.text if recalled is not None else None, deadline)
         # A query that says nothing to the embedder has no direction: its terms alone, or else the newest.
         first = blended if np.any(blended) else None
-        question = Question(first, None, asked, newest_first=intent is Intent.LATEST)
+        question = Question(
+            first,
+            None,
+            terms,
+            tuple((time.first, time.last) for time in times),
+            call.as_of,
+            newest_first=intent is Intent.LATEST,
+        )
+        told = await self._told(call, recalled, deadline)
+        gone = leaving(told, call.query, question.times, self._withhold) if told else set()
+        question = replace(question, withheld=tuple(sorted(gone)))
+        if gone:
+            self._tally.calls["withheld"] += len(gone)
         memories = await self._found(call, question, deadline)
         missing = await self._missing_question(call, memories, deadline)
         if missing is not None:
             second = await self._blended(query, missing, deadline)
             memories = await self._found(call, replace(question, first=blended, second=second), deadline)
-        return Evidence(memories, intent)
+        left_out = {one.n: one for one in told if one.n in gone}
+        return Evidence(
+            await self._tagged(call, memories, deadline), intent, wanted(call.query), tuple(left_out.values())
+        )
+
+    async def _times(
+        self, call: SearchCall, recalled: RecallQuestion | None, deadline: Deadline
+    ) -> tuple[TimeExpression, ...]:
+        """The times that the question names, else those that the model says it means. "Last summer" is counted from
+        `as_of`, or else from the user's newest message: only such a question costs a look for that."""
+        for text in (call.query, recalled.time if recalled is not None else None):
+            if not text or not (named := asked(text := text[:LONGEST_READ], ANY_DAY)):
+                continue
+            if all(time.rule == ABSOLUTE for time in named):
+                return named
+            said_on = call.as_of or await self._store.newest(call.user_id, deadline)
+            return asked(text, said_on.date() if said_on is not None else None)
+        return ()
+
+    async def _told(
+        self, call: SearchCall, recalled: RecallQuestion | None, deadline: Deadline
+    ) -> Sequence[StoredState]:
+        """The states that decide what the question can do without: none where nothing may be withheld. The model
+        may say that it asks for something else than the rules take it for; then all stays."""
+        what = wanted(call.query)
+        mode = {Wanted.CURRENT: Mode.CURRENT, Wanted.DATED: Mode.DATED}.get(what, Mode.OFF)
+        doubted = recalled is not None and recalled.asks_for not in (None, what.value)
+        if not mode & self._withhold or doubted:
+            return ()
+        asked_for = [(subject_key(one.subject), one.attribute) for one in attributes_asked(call.query)]
+        if not asked_for:
+            return ()
+        return await self._store.states(call.user_id, asked_for, (), call.as_of, deadline)
+
+    async def _tagged(
+        self, call: SearchCall, memories: Sequence[FoundMemory], deadline: Deadline
+    ) -> Sequence[FoundMemory]:
+        if not self._caps.tagged or not memories:
+            return memories
+        ns = [memory.n for memory in memories]
+        by_n = tags(await self._store.states(call.user_id, (), ns, call.as_of, deadline))
+        return [replace(memory, tag=by_n.get(memory.n, "")) for memory in memories]
 
     async def _found(self, call: SearchCall, question: Question, deadline: Deadline) -> Sequence[FoundMemory]:
         return await self._store.search(call.user_id, question, call.top_k, self._caps, deadline)
@@ -132,7 +204,7 @@ class Searching:
         model = self._second_model
         if model is None:
             return None
-        lines = [line(memory.occurred_at, memory.speaker, memory.content) for memory in evidence]
+        lines = [line(m.occurred_at, m.speaker, m.content, m.dates) for m in evidence]
         return await self._asked(
             deadline, lambda until: missing_question(model, call.query, lines, until, self._recall_tokens)
         )

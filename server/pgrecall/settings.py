@@ -59,6 +59,7 @@ class Settings(BaseModel):
     llm_fact_tokens: int = Field(1200, ge=1, description="tokens a reply with facts may take")
     llm_recall_tokens: int = Field(200, ge=1, description="tokens a recall question may take")
     llm_json_mode: bool = Field(True, description="off: for endpoints without response_format")
+    fact_keys: bool = Field(False, description="ask the model which state of whom a fact tells")
     extract: bool = Field(True, description="draw facts at /add")
     recall_question: bool = Field(True, description="ask a recall question at /search")
 
@@ -71,17 +72,24 @@ class Settings(BaseModel):
     session_weight: float = Field(0.4, ge=0, le=10, description="of the question's share in the session")
     fact_weight: float = Field(0.4, ge=0, le=10, description="of the best fact that rests on a message")
     spelling_weight: float = Field(0.5, ge=0, le=10, description="of a term in place of an unknown one")
+    time_weight: float = Field(0.5, ge=0, le=10, description="for being of a time that the question names")
     number_weight: float = Field(1.5, ge=0, le=10, description="of a question's numbers beside its words")
     option_weight: float = Field(0.3, ge=0, le=10, description="of the options' words beside the question's")
     variety: float = Field(0, ge=0, le=1, description="what a memory loses by being like one above it")
     return_limit: int = Field(100, ge=1, le=1000, description="most memories a search returns")
     window_radius: int = Field(0, ge=0, le=10, description="neighbours of each hit, either side")
+    resolve_dates: bool = Field(True, description="show beside `yesterday` the day that it means")
+    version_tags: bool = Field(False, description="say of a state whether it still holds: `(latest as of ...)`")
+    withhold: Literal["off", "current", "dated", "both"] = Field(
+        "off", description="leave out what was replaced, of questions for the present, a date, or both"
+    )
     raw_first: bool = Field(True, description="verbatim messages before facts")
     return_char_budget: int = Field(400_000, ge=1, description="characters of the lines a search returns")
     return_token_budget: int | None = Field(None, ge=1, description="estimated tokens; unset: no bound")
     second_round: bool = Field(False, description="ask the model what is missing, and search once more")
 
-    # Time a call has
+    # Time
+    timezone: str = Field("UTC", description="clock of who speaks, where a request does not say: Europe/Berlin")
     add_deadline: float = Field(80.0, gt=0, le=86400, description="seconds from arrival")
     search_deadline: float = Field(80.0, gt=0, le=86400, description="seconds from arrival")
 

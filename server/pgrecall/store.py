@@ -1,217 +1,77 @@
-"""Postgres. The only module that opens connections, and the one place where its errors become ours."""
+"""What is asked of the database: one method for each of the hot statements."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-import re
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-import psycopg
-from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg.rows import TupleRow
-from psycopg.types import TypeInfo
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
-from sqlalchemy import Connection, create_engine, text
-from sqlalchemy.pool import NullPool
 
+from pgrecall.connections import Connections
 from pgrecall.deadline import Deadline
-from pgrecall.errors import DatabaseUnavailable, DeadlineExceeded, StartRefused
 from pgrecall.ids import stored_id
 from pgrecall.lexical.analysis import VERSION
-from pgrecall.memory import Addition, Caps, FoundMemory, Question
-from pgrecall.queries import Query, query
-from pgrecall.rows import addition_parameters, analysis_parameters, found, search_parameters
-
-CONNECT_TIMEOUT = 10
-"""Seconds for one connection attempt, and for a free connection of the pool."""
+from pgrecall.memory import Addition, Caps, Forgotten, FoundMemory, Question, Selection, StoredState
+from pgrecall.queries import Query, over, query
+from pgrecall.rows import (
+    addition_parameters,
+    analysis_parameters,
+    by_clock,
+    found,
+    search_parameters,
+    selection_parameters,
+    stored_parameters,
+    stored_state,
+)
 
 BATCH_CHARACTERS = 1_000_000
 """Of memories that are analysed at once: some 2 s in a thread."""
-RECONNECT_SECONDS = CONNECT_TIMEOUT
-"""How long the pool tries by itself, in pauses that double; after that each call makes it try at once. With the
-default of 300 s it waits another minute after an outage of one."""
-
-PASSING = (
-    psycopg.errors.ReadOnlySqlTransaction,
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.SerializationFailure,
-    psycopg.errors.LockNotAvailable,
-)
-"""Errors beside OperationalError that another try may not meet: failover, locks."""
-
-
-def quoted(identifier: str) -> str:
-    """An SQL identifier, quoted."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def conninfo(url: str) -> str:
-    """A URL as libpq reads it; SQLAlchemy's `postgresql+driver://` is accepted. Parameters pass through."""
-    return re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
-
-
-def reason(error: BaseException) -> str:
-    """The server's own first line on an error of connecting or migrating: no row contents stand there."""
-    cause = getattr(error, "orig", None) or error
-    diagnostic = getattr(cause, "diag", None)
-    primary = diagnostic.message_primary if diagnostic is not None else None
-    return primary or (str(cause).strip().splitlines() or [type(cause).__name__])[0]
-
-
-@contextmanager
-def administration(url: str, schema: str, wait: float = 0.0) -> Iterator[Connection]:
-    """One SQLAlchemy connection for migrations and checks; waits up to `wait` s for the database."""
-    raw = wait_for(url, wait)
-    engine = create_engine("postgresql+psycopg://", creator=lambda: raw, poolclass=NullPool)
-    with engine.connect() as connection:
-        set_search_path(connection, schema)
-        yield connection
-
-
-def set_search_path(connection: Connection, schema: str) -> None:
-    """The schema of the tables, then that of the extension, wherever the administrator put it."""
-    found = connection.execute(
-        text(
-            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-            " WHERE extname = 'vector'"
-        )
-    ).scalar()
-    path = search_path(schema, found)
-    connection.execute(text("SELECT set_config('search_path', :path, false)"), {"path": path})
-    connection.commit()
-    connection.dialect.default_schema_name = schema
-
-
-def search_path(schema: str, extension_schema: str | None) -> str:
-    return ", ".join(quoted(name) for name in dict.fromkeys([schema, extension_schema or schema]))
-
-
-def wait_for(url: str, wait: float) -> psycopg.Connection[TupleRow]:
-    """A connection, as soon as the database takes one. Raises StartRefused after `wait` seconds, and at once
-    where waiting cannot help (a wrong password, an unknown database). `wait` 0: one attempt, which may take
-    CONNECT_TIMEOUT. No attempt ends before 2 s, as in libpq: a host that is silent may cost those beyond `wait`."""
-    until = time.monotonic() + wait
-    while True:
-        left = math.ceil(until - time.monotonic()) if wait else CONNECT_TIMEOUT
-        try:
-            return psycopg.connect(conninfo(url), connect_timeout=max(1, min(CONNECT_TIMEOUT, left)))
-        except psycopg.Error as error:
-            final = isinstance(error, psycopg.ProgrammingError) or any(
-                sign in str(error)
-                for sign in ("password authentication failed", "does not exist", "no pg_hba.conf entry")
-            )
-            if final or time.monotonic() > until:
-                raise StartRefused(
-                    f"The database cannot be reached: {reason(error)}",
-                    "Check PGRECALL_DATABASE_URL; PGRECALL_DATABASE_WAIT is how long a start may take.",
-                ) from error
-            time.sleep(0.25)
 
 
 class Store:
-    """The hot statements, each in one pipeline behind the preamble: one round trip, one transaction."""
+    """The memories of all users. Every method raises DatabaseUnavailable and DeadlineExceeded."""
 
     def __init__(self, url: str, *, schema: str, pool_size: int, prepare: bool) -> None:
-        self._schema = schema
-        self._prepare = prepare
-        self._search_path = ""
-        self._halfvec: TypeInfo | None = None
-        self._preamble = query("preamble")
-        self._url = conninfo(url)
-        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]] = AsyncConnectionPool(
-            self._url,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_TIMEOUT},
-            min_size=min(2, pool_size),
-            max_size=pool_size,
-            configure=self._configure,
-            reconnect_timeout=RECONNECT_SECONDS,
-            open=False,
-            name="pgrecall",
-        )
+        self._connections = Connections(url, schema=schema, pool_size=pool_size, prepare=prepare)
 
     async def open(self) -> None:
-        """Learn where the extension lives, then fill the pool. Raises StartRefused."""
-        try:
-            async with await psycopg.AsyncConnection.connect(
-                self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT
-            ) as connection:
-                cursor = await connection.execute(query("extension").text)
-                row = await cursor.fetchone()
-            if row is None:
-                raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
-            extension_schema, oid, array_oid = row
-            self._halfvec = TypeInfo("halfvec", oid, array_oid)
-            self._search_path = search_path(self._schema, extension_schema)
-            await self._pool.open(wait=True, timeout=CONNECT_TIMEOUT)
-        except (psycopg.Error, PoolTimeout) as error:
-            await self._pool.close()
-            raise StartRefused(
-                f"The database takes no connections: {reason(error)}",
-                "See that it runs, and has two connections free for each of PGRECALL_WORKERS.",
-            ) from error
+        """Raises StartRefused."""
+        await self._connections.open()
 
     async def close(self) -> None:
-        await self._pool.close()
-
-    async def _configure(self, connection: psycopg.AsyncConnection[TupleRow]) -> None:
-        assert self._halfvec is not None
-        register_halfvec_info(connection, self._halfvec)
-        if not self._prepare:
-            connection.prepare_threshold = None
+        await self._connections.close()
 
     async def run(
         self, statement: Query, user_id: str, parameters: Mapping[str, Any], deadline: Deadline
     ) -> Sequence[TupleRow]:
-        """One statement for one user. Raises DatabaseUnavailable, DeadlineExceeded.
+        """One statement for one user."""
+        return await self._connections.run(stored_id(user_id)[0], statement, parameters, deadline)
 
-        A connection that the server closed is found out only by using it: the pool is then swept, and the
-        statement sent once more. Every statement may be sent twice: an Add that was stored is a repeat.
-        """
-        return await self.run_for(stored_id(user_id)[0], statement, parameters, deadline)
-
-    async def run_for(
-        self, key: str, statement: Query, parameters: Mapping[str, Any], deadline: Deadline
+    async def _run_as_of(
+        self,
+        statement: Query,
+        user_id: str,
+        parameters: Mapping[str, Any],
+        as_of: datetime | None,
+        deadline: Deadline,
     ) -> Sequence[TupleRow]:
-        """The same for a user's stored key."""
-        async with translated(), deadline.enforced():
-            try:
-                return await self._send(statement, key, parameters, deadline)
-            except PoolTimeout:
-                raise  # an OperationalError too: no connection came, and waiting as long again brings none
-            except psycopg.OperationalError as error:
-                if error.sqlstate not in (None, "57P01", "57P02", "57P03"):
-                    raise
-                await self._pool.check()
-                return await self._send(statement, key, parameters, deadline)
-
-    async def _send(
-        self, statement: Query, key: str, parameters: Mapping[str, Any], deadline: Deadline
-    ) -> Sequence[TupleRow]:
-        # Before the time is up: a caller learns that the database is away, not only that it took too long.
-        async with self._pool.connection(timeout=min(CONNECT_TIMEOUT, 0.9 * deadline.clip(3600))) as connection:
-            preamble = {
-                "user_id": key,
-                "search_path": self._search_path,
-                "statement_timeout": str(max(1, int(deadline.left * 1000))),
-            }
-            cursor = connection.cursor()
-            async with connection.pipeline():
-                await connection.execute(self._preamble.text, preamble)
-                await cursor.execute(statement.text, {"user_id": key, **parameters})
-            return await cursor.fetchall()
+        """The statement over all that is stored, or over what had been said by a moment."""
+        if as_of is None:
+            return await self.run(statement, user_id, parameters, deadline)
+        earlier = over("as_of", statement.name)
+        return await self.run(earlier, user_id, {**parameters, "as_of": as_of}, deadline)
 
     async def look(self, user_id: str, request_id: str, deadline: Deadline) -> bytes | None:
-        """The digest under which a request was stored, None if it was not. Raises as `run`."""
+        """The digest under which a request was stored, None if it was not."""
         rows = await self.run(query("look"), user_id, {"request_id": stored_id(request_id)[0]}, deadline)
         return bytes(rows[0][0]) if rows else None
 
     async def add(self, addition: Addition, deadline: Deadline) -> tuple[bytes, bool]:
         """Store all of it, or nothing if the request is there: (digest that stands, whether this one stored
-        it). Raises as `run`."""
+        it)."""
         # In a thread: analysing 1 MB of text takes a second, in which everyone else would wait.
         async with deadline.enforced():
             parameters = await asyncio.to_thread(addition_parameters, addition)
@@ -222,48 +82,73 @@ class Store:
     async def search(
         self, user_id: str, question: Question, top_k: int, caps: Caps, deadline: Deadline
     ) -> list[FoundMemory]:
-        """The evidence, ordered and bounded as sql/search.sql says. Raises as `run`."""
+        """The evidence, ordered and bounded as sql/search.sql says."""
         parameters = search_parameters(question, top_k, caps)
-        return [found(row) for row in await self.run(query("search"), user_id, parameters, deadline)]
+        rows = await self._run_as_of(query("search"), user_id, parameters, question.as_of, deadline)
+        return [found(row) for row in rows]
+
+    async def forget(
+        self, user_id: str, selection: Selection, audit_id: UUID, erase: bool, deadline: Deadline
+    ) -> Forgotten:
+        """Take memories out of all that a search reads; `erase`: for good."""
+        parameters = selection_parameters(selection, audit_id) | {"erase": erase}
+        key = stored_id(user_id)[0]
+        rows = await self._connections.run(key, query("forget"), parameters, deadline, locked=True)
+        return Forgotten(audit_id, *rows[0])
+
+    async def restore(self, user_id: str, selection: Selection, audit_id: UUID, deadline: Deadline) -> Forgotten:
+        """Bring hidden memories back, with what is derived from them."""
+        key = stored_id(user_id)[0]
+        parameters = selection_parameters(selection, audit_id) | {"audit_id": selection.forget_id}
+        while rows := await self._connections.run(key, query("forgotten"), parameters, deadline):
+            derived = await asyncio.to_thread(stored_parameters, rows)
+            written = await self._connections.run(
+                key, query("restore"), parameters | derived | {"audit_id": audit_id}, deadline, locked=True
+            )
+            if written:  # else another call was faster with one of them
+                return Forgotten(audit_id, *written[0])
+        return Forgotten(audit_id, 0, 0)
+
+    async def states(
+        self,
+        user_id: str,
+        asked: Sequence[tuple[str, str]],
+        ns: Sequence[int],
+        as_of: datetime | None,
+        deadline: Deadline,
+    ) -> list[StoredState]:
+        """The states of the chains `asked`, pairs of subject key and attribute, and of those that the memories `ns`
+        are part of; with all that decides what of them is current."""
+        parameters = {
+            "subject_keys": [subject for subject, _ in asked],
+            "attributes": [attribute for _, attribute in asked],
+            "ns": list(ns),
+        }
+        rows = await self._run_as_of(query("chains"), user_id, parameters, as_of, deadline)
+        return [stored_state(row) for row in rows]
+
+    async def newest(self, user_id: str, deadline: Deadline) -> datetime | None:
+        """When the user's newest message was said, by its speaker's clock."""
+        rows = await self.run(query("newest"), user_id, {}, deadline)
+        return by_clock(*rows[0]) if rows else None
 
     async def unanalysed(self, after: str, deadline: Deadline) -> str | None:
-        """The stored key of the first user after one whose log waits to be analysed. Raises as `run`."""
-        rows = await self.run_for(after, query("unanalysed"), {"terms_version": VERSION}, deadline)
+        """The stored key of the first user after one whose log waits to be analysed."""
+        rows = await self._connections.run(after, query("unanalysed"), {"terms_version": VERSION}, deadline)
         return str(rows[0][0]) if rows else None
 
     async def analyse(self, key: str, most: int, deadline: Deadline) -> int:
         """Analyse the next memories of the user with this stored key, at most `most`; how many there were, 0
-        where none wait, or another server has them in hand. Raises as `run`."""
+        where none wait, or another server has them in hand."""
         parameters = {"terms_version": VERSION, "most": most, "characters": BATCH_CHARACTERS}
-        rows = await self.run_for(key, query("texts"), parameters, deadline)
+        rows = await self._connections.run(key, query("texts"), parameters, deadline)
         if not rows:
             return 0
         parameters = await asyncio.to_thread(analysis_parameters, rows)
-        written = await self.run_for(key, query("reanalyse"), parameters, deadline)
+        written = await self._connections.run(key, query("reanalyse"), parameters, deadline, locked=True)
         return len(rows) if written else 0
 
     async def counts(self, deadline: Deadline) -> dict[str, int]:
-        """How many users and memories are stored. Raises as `run`."""
+        """How many users and memories are stored."""
         rows = await self.run(query("counts"), "", {}, deadline)
         return {"users": rows[0][0], "memories": rows[0][1]}
-
-
-@asynccontextmanager
-async def translated() -> AsyncIterator[None]:
-    """Errors of Postgres as ours. Their text may hold contents: only the SQLSTATE goes on."""
-    try:
-        yield
-    except psycopg.errors.QueryCanceled as error:
-        raise DeadlineExceeded("the statement took longer than the call's time; send it again") from error
-    except (
-        psycopg.OperationalError,
-        psycopg.InterfaceError,
-        PoolTimeout,
-        PoolClosed,
-        OSError,
-        *PASSING,
-    ) as error:
-        state = getattr(error, "sqlstate", None)
-        raise DatabaseUnavailable(
-            "the database cannot be reached or is busy; send it again" + (f" (SQLSTATE {state})" if state else "")
-        ) from error

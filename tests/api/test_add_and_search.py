@@ -133,6 +133,6 @@ def test_lines_that_repeat_each_other_return_once_and_dates_keep_them_apart(
     added(client, user, "I ran today", "I ran today")
     assert sorted(contents(client, user, "run")) == [
         "I: I ran today",
-        "[2023-05-20 14:00] I: I ran today",
-        "[2023-05-20 14:01] I: I ran today",
+        "[2023-05-20 14:00] I: I ran today [= 20 May 2023]",
+        "[2023-05-20 14:01] I: I ran today [= 20 May 2023]",
     ]

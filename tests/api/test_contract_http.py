@@ -103,7 +103,13 @@ def test_a_slash_at_the_end_is_answered_without_a_redirect(client: httpx2.Client
 
 
 def test_openapi_names_each_endpoint_once(client: httpx2.Client) -> None:
-    assert sorted(client.get("/openapi.json").json()["paths"]) == ["/add", "/health", "/search"]
+    assert sorted(client.get("/openapi.json").json()["paths"]) == [
+        "/add",
+        "/forget",
+        "/health",
+        "/restore",
+        "/search",
+    ]
 
 
 def test_health_says_that_it_lives(client: httpx2.Client) -> None:

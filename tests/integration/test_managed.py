@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from pgrecall import migrating, readiness, store
+from pgrecall import connections, migrating, readiness
 from pgrecall.embedded import EmbeddedPostgres
 from pgrecall.embedding.static import StaticEmbedder
 from pgrecall.errors import StartRefused
@@ -46,7 +46,7 @@ def as_role(url: str, role: str) -> str:
 
 def works(url: str, schema: str) -> None:
     """A server on this schema stores and finds."""
-    with store.administration(url, schema) as connection:
+    with connections.administration(url, schema) as connection:
         readiness.require(readiness.inspect(connection, StaticEmbedder().identity))
         readiness.record_identity(connection, StaticEmbedder().identity)
     with serving(url, database_schema=schema) as client:
@@ -178,7 +178,7 @@ def test_wrong_password_is_refused_at_once_and_never_shown(database: str, guarde
     with Proxy(database) as proxy:
         url = proxy.url(who=f"{guarded_role[0]}:not-the-password")
         started = time.monotonic()
-        refusal = refused(lambda: store.wait_for(url, 30))
+        refusal = refused(lambda: connections.wait_for(url, 30))
     assert time.monotonic() - started < 5
     assert "password authentication failed" in refusal.reason
     assert "not-the-password" not in str(refusal)
@@ -187,7 +187,7 @@ def test_wrong_password_is_refused_at_once_and_never_shown(database: str, guarde
 def test_parameters_of_tls_pass_through(database: str) -> None:
     """The server at hand has no TLS: whoever asks for it gets no connection."""
     with Proxy(database) as proxy:
-        refusal = refused(lambda: store.wait_for(proxy.url(parameters="sslmode=require"), 0))
+        refusal = refused(lambda: connections.wait_for(proxy.url(parameters="sslmode=require"), 0))
     assert "SSL" in refusal.reason
     assert "PGRECALL_DATABASE_URL" in refusal.remedy
 
@@ -200,7 +200,7 @@ def test_start_waits_for_a_database_that_comes_up(database: str) -> None:
     later = threading.Timer(0.7, proxy.start)
     later.start()
     started = time.monotonic()
-    store.wait_for(proxy.url(), 10).close()
+    connections.wait_for(proxy.url(), 10).close()
     assert time.monotonic() - started > 0.5
     later.join()
     proxy.stop()
@@ -208,7 +208,7 @@ def test_start_waits_for_a_database_that_comes_up(database: str) -> None:
 
 def test_start_gives_up_after_its_time() -> None:
     started = time.monotonic()
-    refusal = refused(lambda: store.wait_for(f"postgresql://u@127.0.0.1:{free_port()}/d", 0.6))
+    refusal = refused(lambda: connections.wait_for(f"postgresql://u@127.0.0.1:{free_port()}/d", 0.6))
     assert 0.5 < time.monotonic() - started < 3
     assert "cannot be reached" in refusal.reason
     assert "PGRECALL_DATABASE_WAIT" in refusal.remedy
@@ -219,7 +219,9 @@ def test_start_gives_up_after_its_time_on_a_host_that_is_silent(wait: float) -> 
     """It takes the connection and never answers: an attempt lasts until its own time is up."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
-        refusal = refused(lambda: store.wait_for(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d", wait))
+        refusal = refused(
+            lambda: connections.wait_for(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d", wait)
+        )
     assert wait <= time.monotonic() - started < wait + 2.5
     assert "PGRECALL_DATABASE_WAIT" in refusal.remedy
 
@@ -240,7 +242,7 @@ def test_database_that_says_it_is_starting_up_is_waited_for(database: str) -> No
 
         recovery = threading.Thread(target=recover)
         recovery.start()
-        store.wait_for(proxy.url(), 10).close()
+        connections.wait_for(proxy.url(), 10).close()
         recovery.join()
     proxy.stop()
 

@@ -13,7 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from pgrecall import migrating, readiness, store
+from pgrecall import connections, migrating, readiness
 from pgrecall.deadline import Deadline
 from pgrecall.embedded import EmbeddedPostgres
 from pgrecall.embedding.static import StaticEmbedder
@@ -40,7 +40,7 @@ def execute(url: str, *statements: str) -> None:
 
 
 def findings(url: str, identity: EmbeddingIdentity = IDENTITY, schema: str = "public") -> dict[str, Finding]:
-    with store.administration(url, schema) as connection:
+    with connections.administration(url, schema) as connection:
         found = readiness.inspect(connection, identity)
     for finding in found:
         assert finding.detail
@@ -210,7 +210,7 @@ def test_hidden_identity_stops_the_start(guarded: tuple[str, str]) -> None:
 
 def test_recorded_identity_stays_the_first(new_database: Callable[..., str]) -> None:
     url = new_database()
-    with store.administration(url, "public") as connection:
+    with connections.administration(url, "public") as connection:
         readiness.record_identity(connection, IDENTITY)
         with pytest.raises(StartRefused, match="embeddings"):
             readiness.record_identity(connection, OTHERS[1])
@@ -223,7 +223,7 @@ def test_servers_that_start_at_once_record_one_identity(new_database: Callable[.
     together = threading.Barrier(6)
 
     def start(identity: EmbeddingIdentity) -> EmbeddingIdentity | None:
-        with store.administration(url, "public") as connection:
+        with connections.administration(url, "public") as connection:
             readiness.require(readiness.inspect(connection, identity))
             together.wait()
             try:

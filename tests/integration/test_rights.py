@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from pgrecall import migrating, readiness, rights, store
+from pgrecall import connections, migrating, readiness, rights
 from pgrecall.embedded import EmbeddedPostgres
 from pgrecall.embedding.static import StaticEmbedder
 from pgrecall.models import VERSION_TABLE, Base
@@ -43,7 +43,7 @@ def as_role(url: str, role: str) -> str:
 
 
 def finding(url: str, schema: str = "public") -> Finding:
-    with store.administration(url, schema) as connection:
+    with connections.administration(url, schema) as connection:
         found = {one.name: one for one in readiness.inspect(connection, IDENTITY)}
     return found["rights"]
 
@@ -54,7 +54,7 @@ def granted(url: str, found: Finding) -> None:
 
 
 def works(url: str, schema: str) -> None:
-    with store.administration(url, schema) as connection:
+    with connections.administration(url, schema) as connection:
         readiness.require(readiness.inspect(connection, IDENTITY))
         readiness.record_identity(connection, IDENTITY)
     with serving(url, database_schema=schema) as client:
@@ -105,7 +105,7 @@ def test_table_that_a_later_migration_brought_is_missed_until_it_is_granted(
     url = new_database()
     granted(url, finding(as_role(url, role)))
     execute(url, f'REVOKE ALL ON facts FROM "{role}"')
-    assert finding(as_role(url, role)).detail == f'"{role}" lacks SELECT, INSERT, UPDATE on facts'
+    assert finding(as_role(url, role)).detail == f'"{role}" lacks SELECT, INSERT, UPDATE, DELETE on facts'
 
 
 def test_role_that_may_not_read_the_version_is_told_so(new_database: Callable[..., str], role: str) -> None:

@@ -108,7 +108,7 @@ async def test_nothing_of_a_run_is_left_on_its_connection(database: str, user: s
     async with opened(database, pool_size=1) as store:
         await store.add(addition(user), Deadline(30))
         assert await contents(store, user) == ["I ran today"]
-        async with store._pool.connection() as connection:  # the very one that served the runs
+        async with store._connections._pool.connection() as connection:  # the very one that served the runs
             cursor = await connection.execute(
                 "SELECT coalesce(current_setting('pgrecall.user_id', true), ''), current_setting('search_path'),"
                 " current_setting('statement_timeout'), current_setting('application_name')"

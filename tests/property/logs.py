@@ -18,7 +18,16 @@ DATES = [
     datetime(1968, 7, 1, tzinfo=UTC),
     datetime(9999, 12, 31, 23, 59, tzinfo=UTC),
 ]
-TEXTS = ["I ran today", "i RAN \t today", "I: I ran today", "我昨天跑步了", "The flat has a blue door " * 5, "no"]
+TEXTS = [
+    "I ran today",
+    "i RAN \t today",
+    "I: I ran today",
+    "I ran on 20 May 2023",
+    "I swam last week",
+    "我昨天跑步了",
+    "The flat has a blue door " * 5,
+    "no",
+]
 QUERIES = [
     "ran",
     "today",

@@ -10,8 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.lexical.analysis import Analysis, analyse
+from pgrecall.lexical.dates import date_terms
 from pgrecall.memory import DENSE_ONLY, Addition, Caps, Kind, Question, Vector, memory_id
 from pgrecall.rendering import estimate_tokens, line, spoken
+from pgrecall.temporal.expressions import TimeExpression
+from pgrecall.temporal.finding import find
 from tests.property import scoring
 
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
@@ -28,6 +31,9 @@ class Kept:
     turn_index: int
     position: int
     line: str
+    glossed: str
+    """The line with the dates that its words mean."""
+    dates: tuple[TimeExpression, ...]
     vector: Vector
     analysis: Analysis
     sources: tuple[UUID, ...] = ()
@@ -48,18 +54,33 @@ def stored(additions: Iterable[Addition]) -> list[Kept]:
         next_turn[a.session_id] += len(a.messages)
         for place, m in enumerate(a.messages):
             id_ = memory_id(a.user_id, a.request_id, Kind.MESSAGE, place)
-            said = line(m.occurred_at, m.speaker, m.content)
             turn, vector = first_turn + place, a.message_vectors[place]
-            terms = analyse(spoken(m.speaker, m.content))
-            log.append(Kept(Kind.MESSAGE, id_, a.session_id, m.occurred_at, turn, place, said, vector, terms))
+            lines = lines_of(m.occurred_at, m.speaker, m.content)
+            terms = terms_of(spoken(m.speaker, m.content), lines[2])
+            log.append(Kept(Kind.MESSAGE, id_, a.session_id, m.occurred_at, turn, place, *lines, vector, terms))
         for place, f in enumerate(a.facts):
             id_ = memory_id(a.user_id, a.request_id, Kind.FACT, place)
             date = a.messages[f.sources[0]].occurred_at
             turn, vector = first_turn + f.sources[0], a.fact_vectors[place]
             rests_on = tuple(memory_id(a.user_id, a.request_id, Kind.MESSAGE, source) for source in f.sources)
-            said, terms = line(date, None, f.content), analyse(f.content)
-            log.append(Kept(Kind.FACT, id_, a.session_id, date, turn, place, said, vector, terms, rests_on))
+            lines = lines_of(date, None, f.content)
+            terms = terms_of(f.content, lines[2])
+            log.append(Kept(Kind.FACT, id_, a.session_id, date, turn, place, *lines, vector, terms, rests_on))
     return log
+
+
+def lines_of(
+    moment: datetime | None, speaker: str | None, content: str
+) -> tuple[str, str, tuple[TimeExpression, ...]]:
+    """The line without and with its dates, and those."""
+    dates = find(content, None if moment is None else moment.date())
+    return line(moment, speaker, content), line(moment, speaker, content, dates), dates
+
+
+def terms_of(text: str, dates: tuple[TimeExpression, ...]) -> Analysis:
+    analysis = analyse(text)
+    analysis.terms.update(date_terms(dates))
+    return analysis
 
 
 def search(log: Sequence[Kept], question: Question, top_k: int, caps: Caps) -> list[tuple[UUID, float]]:
@@ -72,8 +93,9 @@ def search(log: Sequence[Kept], question: Question, top_k: int, caps: Caps) -> l
         folded = " ".join(memory.line.lower().split())
         if folded in lines:
             continue
-        characters += len(memory.line)
-        tokens += estimate_tokens(memory.line)
+        shown = memory.glossed if caps.glossed else memory.line
+        characters += len(shown)
+        tokens += estimate_tokens(shown)
         over_budget = characters > caps.return_char_budget or tokens > (caps.return_token_budget or tokens)
         if len(taken) == wanted or (taken and over_budget):
             break

@@ -48,9 +48,20 @@ def totals(log: Sequence[Kept], question: Question, weights: Weights) -> list[fl
     own = {memory.id: base[memory.id] + weights.fact * best_fact(log, memory, base) for memory in log}
     shares = held(log, question, answered, trust)
     return [
-        own[memory.id] + around(log, memory, own, weights) + weights.session * shares.get(memory.session_id, 0.0)
+        own[memory.id]
+        + around(log, memory, own, weights)
+        + weights.session * shares.get(memory.session_id, 0.0)
+        + (weights.time if timely(memory, question) else 0.0)
         for memory in log
     ]
+
+
+def timely(memory: Kept, question: Question) -> bool:
+    """Whether it was said in a time that the question names, or says a date in it."""
+    days = [(said.first, said.last) for said in memory.dates]
+    if memory.occurred_at is not None:
+        days.append((memory.occurred_at.date(), memory.occurred_at.date()))
+    return any(first <= until and last >= since for first, last in days for since, until in question.times)
 
 
 def posted(log: Sequence[Kept], question: Question, weights: Weights) -> list[tuple[AskedTerm, list[str]]]:

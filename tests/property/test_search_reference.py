@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +18,7 @@ from pgrecall.lexical.question import asked_terms
 from pgrecall.memory import DENSE_ONLY, Addition, AskedTerm, Caps, Extraction, Message, Question, Weights
 from pgrecall.store import Store
 from tests.property import logs, reference
+from tests.property.reference import Kept
 from tests.running import fresh
 
 SEARCHES = 6
@@ -79,20 +81,26 @@ terms = st.builds(
     st.lists(st.sampled_from(logs.QUERIES), min_size=1, max_size=4),
     st.sampled_from([0.0, 1.5]),
 )
+TIMES = ((date(2023, 5, 15), date(2023, 5, 20)), (date(1968, 1, 1), date(1968, 12, 31)))
 weightless = st.just((AskedTerm("ran", 0.0), AskedTerm("35", 0.0)))
 shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 weighed = st.builds(
     Asked,
-    st.builds(Question, first=st.none() | logs.vectors, second=st.none() | logs.vectors, terms=terms | weightless),
+    st.builds(
+        Question,
+        first=st.none() | logs.vectors,
+        second=st.none() | logs.vectors,
+        terms=terms | weightless,
+        times=st.sampled_from([(), TIMES[:1], TIMES]),
+    ),
     st.integers(1, 12),
-    st.builds(replace, caps, weights=st.builds(Weights, *[shares] * 7)),
+    st.builds(replace, caps, weights=st.builds(Weights, *[shares] * 8), glossed=st.booleans()),
 )
 
 
-def compare(filled: Filled, user: str, additions: list[Addition], data: st.DataObject) -> None:
+def compare(filled: Filled, user: str, log: list[Kept], data: st.DataObject) -> None:
     """By vectors alone bit for bit. Sums of weighted shares may differ in the last bits with the order of adding:
     the scores agree to 1e-9, and the memories wherever no other scores within that."""
-    log = reference.stored(additions)
     for asked in data.draw(st.lists(by_vectors | weighed | newest, min_size=SEARCHES, max_size=SEARCHES)):
         found, expected = filled.search(user, asked), reference.search(log, asked.question, asked.top_k, asked.caps)
         if not asked.question.terms and asked.caps.weights == DENSE_ONLY:
@@ -108,7 +116,7 @@ def test_search_returns_what_the_reference_returns(filled: Filled, data: st.Data
     additions = data.draw(logs.logs(user))
     for addition in additions:
         filled.add(addition)
-    compare(filled, user, additions, data)
+    compare(filled, user, reference.stored(additions), data)
 
 
 @given(st.data())
@@ -118,7 +126,7 @@ def test_long_session_is_walked_as_the_reference_walks_it(filled: Filled, data: 
     user = fresh("reference")
     addition = data.draw(logs.additions(user, "request", least=12, most=40))
     filled.add(addition)
-    compare(filled, user, [addition], data)
+    compare(filled, user, reference.stored([addition]), data)
 
 
 @pytest.mark.parametrize(("repeats", "found"), [(5, 2), (6, 1)])

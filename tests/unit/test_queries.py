@@ -11,9 +11,15 @@ import pytest
 
 from pgrecall import rows
 from pgrecall.memory import Caps, Question
-from pgrecall.queries import PLACEHOLDER, Query, parse, query, shipped
+from pgrecall.queries import PLACEHOLDER, Query, over, parse, query, shipped
 
 NAMES = sorted(path.stem for path in shipped("sql").glob("*.sql"))
+TABLES = ("as_of",)
+"""What goes before a statement, and is none by itself."""
+STATEMENTS = [query(name) for name in NAMES if name not in TABLES] + [
+    over("as_of", "search"),
+    over("as_of", "chains"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +52,20 @@ def prepared(connection: psycopg.Connection, statement: Query) -> tuple[dict[str
         return f"${numbers.setdefault(found[1], len(numbers) + 1)}"
 
     text = PLACEHOLDER.sub(numbered, statement.text.decode())
-    connection.execute(f"PREPARE {statement.name} AS {text}".encode())
+    name = statement.name.replace(" ", "_")
+    connection.execute(f"PREPARE {name} AS {text}".encode())
     row = connection.execute(
         "SELECT parameter_types::text[], coalesce(result_types::text[], '{}') FROM pg_prepared_statements"
         " WHERE name = %s",
-        [statement.name],
+        [name],
     ).fetchone()
-    connection.execute(f"DEALLOCATE {statement.name}".encode())
+    connection.execute(f"DEALLOCATE {name}".encode())
     assert row is not None
     return dict(zip(numbers, row[0], strict=True)), row[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_postgres_infers_the_declared_types(connection: psycopg.Connection, name: str) -> None:
-    statement = query(name)
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.name)
+def test_postgres_infers_the_declared_types(connection: psycopg.Connection, statement: Query) -> None:
     inferred, _ = prepared(connection, statement)
     declared = {
         parameter: connection.execute("SELECT %s::regtype::text", [kind]).fetchall()[0][0]
@@ -71,10 +77,12 @@ def test_postgres_infers_the_declared_types(connection: psycopg.Connection, name
 def test_search_returns_the_columns_that_are_read(connection: psycopg.Connection) -> None:
     statement = query("search")
     _, types = prepared(connection, statement)
-    assert types == ["integer", "uuid", "text", "text", "timestamp with time zone", "double precision"]
+    said = ["integer", "uuid", "text", "text", "timestamp with time zone", "smallint"]
+    assert types == [*said, "double precision", "jsonb", "bigint"]
     parameters = {"user_id": "nobody", **rows.search_parameters(Question(), 1, Caps())}
     names = [column.name for column in connection.execute(statement.text, parameters).description or []]
-    assert ", ".join(names) + " = row" in inspect.getsource(rows.found).replace("id_", "id")
+    read = inspect.getsource(rows.found).replace("id_", "id").replace(" offset,", " utc_offset,")
+    assert ", ".join(names) + " = row" in read
 
 
 def test_search_is_given_what_it_declares() -> None:

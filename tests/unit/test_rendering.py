@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from pgrecall.rendering import created_at, estimate_tokens, fold, line, line_key
+from pgrecall.temporal.finding import find
 
 MAY_20 = datetime(2023, 5, 20, 14, tzinfo=UTC)
 
@@ -31,8 +32,15 @@ def test_line_bears_date_and_speaker(
     assert line(occurred_at, speaker, content) == rendered
 
 
-def test_line_is_in_utc() -> None:
-    assert line(MAY_20.astimezone(timezone(timedelta(hours=9))), "I", "hi") == "[2023-05-20 14:00] I: hi"
+def test_line_is_by_the_clock_of_its_speaker() -> None:
+    assert line(MAY_20.astimezone(timezone(timedelta(hours=9))), "I", "hi") == "[2023-05-20 23:00] I: hi"
+
+
+def test_line_shows_what_its_words_mean_by_that_clock() -> None:
+    moment = datetime(2023, 5, 20, 23, tzinfo=UTC).astimezone(timezone(timedelta(hours=9)))
+    said = find("I ran yesterday.", moment.date())
+    assert line(moment, "I", "I ran yesterday.", said) == "[2023-05-21 08:00] I: I ran yesterday [= 20 May 2023]."
+    assert line(None, "I", "I ran yesterday.", said) == "I: I ran yesterday."
 
 
 def test_early_years_have_four_digits() -> None:

@@ -9,13 +9,23 @@ from pgrecall.contract.answers import (
     AddResponse,
     ErrorDetail,
     ErrorResponse,
+    ForgetResponse,
     HealthResponse,
     Memory,
     ProviderHealth,
     SearchResponse,
 )
+from pgrecall.contract.forget import (
+    ForgetCall,
+    ForgetRequest,
+    RestoreCall,
+    RestoreRequest,
+    read_forget,
+    read_restore,
+)
 from pgrecall.contract.json_body import parse_json, render_json
 from pgrecall.contract.search import SearchCall, SearchRequest, read_search
+from pgrecall.contract.zones import zone_of
 
 __all__ = [
     "AddCall",
@@ -23,15 +33,23 @@ __all__ = [
     "AddResponse",
     "ErrorDetail",
     "ErrorResponse",
+    "ForgetCall",
+    "ForgetRequest",
+    "ForgetResponse",
     "HealthResponse",
     "Memory",
     "MessageRequest",
     "ProviderHealth",
+    "RestoreCall",
+    "RestoreRequest",
     "SearchCall",
     "SearchRequest",
     "SearchResponse",
     "parse_json",
     "read_add",
+    "read_forget",
+    "read_restore",
     "read_search",
     "render_json",
+    "zone_of",
 ]

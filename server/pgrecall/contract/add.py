@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
@@ -17,6 +17,7 @@ from pgrecall.contract.ids import Id
 from pgrecall.contract.json_body import canonical_json, read, shallow
 from pgrecall.contract.speakers import speaker_of
 from pgrecall.contract.timestamps import read_timestamp
+from pgrecall.contract.zones import local, zone_of
 from pgrecall.memory import Message
 
 DIGESTED = ("role", "content", "name", "timestamp", "tool_calls", "function_call")
@@ -32,6 +33,10 @@ class AddCall:
     messages: tuple[Message, ...]
     body_digest: bytes
     """SHA-256 of the recognised fields as sent: tells a repeat from another body."""
+
+
+def _read_zone(value: object) -> tzinfo | None:
+    return zone_of(value) if isinstance(value, str) else None
 
 
 def _read_role(value: object) -> str:
@@ -70,7 +75,7 @@ class MessageRequest(BaseModel):
             {
                 "description": "When it was said: Unix milliseconds, up to the year 9999. Seconds, micro- "
                 "and nanoseconds are told by size; ISO 8601, RFC 2822 and common forms are read as text, UTC "
-                "where no zone is said. Anything else: undated, then the time of the message before it."
+                "where no offset is said. Anything else: undated, then the time of the message before it."
             }
         ),
     ] = None
@@ -158,19 +163,36 @@ class AddRequest(BaseModel):
         PlainValidator(_read_messages),
         WithJsonSchema({"type": "array", "minItems": 1, "items": MessageRequest.model_json_schema()}),
     ] = Field(description="In order. A single message may come without its list, a string as its content.")
+    timezone: Annotated[
+        tzinfo | None,
+        PlainValidator(_read_zone),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "description": "The clock of those who speak: `Europe/Berlin`, `+02:00`. Lines show it, and "
+                '"yesterday" is meant by it. Else the offset in a timestamp counts, else the server\'s setting.',
+            }
+        ),
+    ] = None
 
 
-def read_add(payload: object) -> AddCall:
-    """The call that `payload` makes. Raises InvalidRequest."""
+def read_add(payload: object, zone: tzinfo = UTC) -> AddCall:
+    """The call that `payload` makes; `zone`: where nothing in it says the speakers'. Raises InvalidRequest."""
     request = read(AddRequest, payload)
     assert isinstance(payload, dict)
     with shallow():
-        digest = _digest(request.session_id, payload["messages"])
-    return AddCall(request.request_id, request.user_id, request.session_id, request.messages, digest)
+        digest = _digest(request.session_id, payload["messages"], payload.get("timezone"))
+    messages = tuple(
+        replace(m, occurred_at=m.occurred_at and local(m.occurred_at, request.timezone, zone))
+        for m in request.messages
+    )
+    return AddCall(request.request_id, request.user_id, request.session_id, messages, digest)
 
 
-def _digest(session_id: str, messages: object) -> bytes:
-    """Of raw values, not understood ones: a later version that reads more still knows a repeat."""
+def _digest(session_id: str, messages: object, timezone: object) -> bytes:
+    """Of raw values, not understood ones: a later version that reads more still knows a repeat. A field that is
+    not sent leaves the digest what it was before there was such a field."""
     fields = [_fields(entry) for entry in _entries(messages)]
     sent = [[entry.get(name) for name in DIGESTED] for entry in fields]
-    return hashlib.sha256(canonical_json([session_id, sent])).digest()
+    added = [] if timezone is None else [timezone]
+    return hashlib.sha256(canonical_json([session_id, sent, *added])).digest()

@@ -35,6 +35,13 @@ class Memory(BaseModel):
     )
 
 
+class WithheldMemory(BaseModel):
+    """A memory that was left out: what it says was replaced, or did not hold at the date that is asked for."""
+
+    id: str
+    content: str
+
+
 class SearchResponse(BaseModel):
     """At most top_k memories, best first: messages, then facts."""
 
@@ -51,6 +58,7 @@ class SearchResponse(BaseModel):
                         }
                     ],
                     "intent": None,
+                    "asks_for": "current",
                 }
             ]
         }
@@ -60,6 +68,34 @@ class SearchResponse(BaseModel):
     intent: Literal["latest", "earliest", "before", "after"] | None = Field(
         None, description="What the question wants of time, told by its own words; it orders ties only."
     )
+    asks_for: Literal["current", "dated", "history", "event", "other"] = Field(
+        "other", description="A state now, a state at a date, how it changed, an event; told by its own words."
+    )
+    withheld: list[WithheldMemory] | None = Field(
+        None, description="What was left out; only where `include` asks for it."
+    )
+
+
+class ForgetResponse(BaseModel):
+    """No search that begins now finds what was forgotten; or each finds again what was restored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "success": True,
+                    "forget_id": "5b0f6c1e-93d5-4b6f-a3c0-5d1d2b9a7f10",
+                    "messages": 2,
+                    "facts": 1,
+                }
+            ]
+        }
+    )
+
+    success: Literal[True] = True
+    forget_id: str | None = Field(None, description="Of a /forget: what /restore undoes it by; not of a /restore.")
+    messages: int = Field(description="Messages forgotten or restored.")
+    facts: int = Field(description="Facts forgotten or restored.")
 
 
 class ErrorDetail(BaseModel):

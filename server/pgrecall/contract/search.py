@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
@@ -12,9 +13,12 @@ from pgrecall.contract.cleaning import clean, is_blank
 from pgrecall.contract.content import text_of
 from pgrecall.contract.ids import Id
 from pgrecall.contract.json_body import ALWAYS_CONVERTED_DIGITS, read
+from pgrecall.contract.moments import moment
+from pgrecall.contract.zones import local
 
 DEFAULT_TOP_K = 100
 MOST_OPTIONS = 64
+INCLUDED = ("withheld",)
 LONGEST_OPTION = 1000
 """Characters. Options lend topic words to one prompt: these bounds keep it small."""
 
@@ -29,6 +33,10 @@ class SearchCall:
     top_k: int
     """At least 0, where 0 asks for nothing; not yet capped."""
     options: tuple[str, ...]
+    as_of: datetime | None = None
+    """Only what had been said by then counts."""
+    include: frozenset[str] = frozenset()
+    """What more the answer shall say: withheld."""
 
 
 def read_top_k(value: object) -> int:
@@ -72,6 +80,11 @@ def _option(option: object) -> str:
     return text_of(option)
 
 
+def _read_include(value: object) -> frozenset[str]:
+    names = value if isinstance(value, list) else [value]
+    return frozenset(name for name in names if name in INCLUDED)
+
+
 class SearchRequest(BaseModel):
     """A question about one user's log. The answer is the evidence, best first."""
 
@@ -105,9 +118,32 @@ class SearchRequest(BaseModel):
         PlainValidator(_read_options),
         WithJsonSchema({"description": "Answer choices, used as topic words only: a list, or a single string."}),
     ] = ()
+    as_of: Annotated[
+        datetime | None,
+        PlainValidator(moment),
+        WithJsonSchema(
+            {
+                "description": "A moment, Unix milliseconds or ISO 8601: the answer is that of a server which had "
+                "received nothing that was said later."
+            }
+        ),
+    ] = None
+    include: Annotated[
+        frozenset[str],
+        PlainValidator(_read_include),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "string", "enum": list(INCLUDED)},
+                "description": "What more to answer. `withheld`: the memories that were left out because what they "
+                "say was replaced, or did not hold at the date that is asked for (PGRECALL_WITHHOLD).",
+            }
+        ),
+    ] = frozenset()
 
 
-def read_search(payload: object) -> SearchCall:
-    """The call that `payload` makes. Raises InvalidRequest."""
+def read_search(payload: object, zone: tzinfo = UTC) -> SearchCall:
+    """The call that `payload` makes; `zone`: of an `as_of` that bears none. Raises InvalidRequest."""
     request = read(SearchRequest, payload)
-    return SearchCall(request.user_id, request.query, request.top_k, request.options)
+    as_of = request.as_of and local(request.as_of, None, zone)
+    return SearchCall(request.user_id, request.query, request.top_k, request.options, as_of, request.include)

@@ -1,4 +1,4 @@
-"""When a message was said: numbers told apart by size, text by a small grammar. UTC, to the millisecond.
+"""When a message was said: numbers told apart by size, text by a small grammar; to the millisecond.
 
 What is not understood leaves the message undated: a wrong date misleads a reader, a missing one does not.
 """
@@ -55,7 +55,8 @@ _TOKEN = re.compile(
 
 
 def read_timestamp(value: object) -> datetime | None:
-    """UTC, or None where `value` dates nothing: missing, negative, boolean, NaN, past 9999, not a date."""
+    """In the zone it was written with, else UTC; None where `value` dates nothing: missing, negative, boolean, NaN,
+    past 9999, not a date."""
     if isinstance(value, str):
         return _from_text(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -89,14 +90,15 @@ def _from_text(text: str) -> datetime | None:
             return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
         if _NUMBER.fullmatch(text):
             return _from_number(float(text) if "." in text else int(text))
-        return _in_utc(_iso(text) or _from_tokens(text))
+        return _zoned(_iso(text) or _from_tokens(text))
     except (ValueError, OverflowError):  # 30 February, 25:00, a zone that leads out of the years 1 to 9999
         return None
 
 
-def _in_utc(moment: datetime) -> datetime:
-    """Without a zone it is UTC already."""
-    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+def _zoned(moment: datetime) -> datetime:
+    """Without a zone it is UTC. Raises OverflowError where UTC has no such year."""
+    zoned = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    zoned.astimezone(UTC)
     return zoned.replace(microsecond=zoned.microsecond // 1000 * 1000)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PROMPT_VERSION = 1
+from pgrecall.versions.registry import registry_prompt
+
+PROMPT_VERSION = 2
 
 MAX_FACTS = 24
 MAX_LINE = 8_000
@@ -50,11 +52,13 @@ clearer, and state none of them as true.
 - In the language of the query. One sentence.
 
 With it, up to 8 key words that what was said may hold: those of the query, and other words for the same things. \
-And the time that the query means, in its own words, or null where it names none.
+And the time that the query means, in its own words, or null where it names none. And what it asks for: \
+"current" (how something is now), "dated" (how it was at a time that is named), "history" (how it was before, or \
+how it changed), "event" (something that happened), or "other".
 
 Reply with one JSON object and nothing else:
 {{"recall_question": "Did I tell you about the cat I adopted last May?", \
-"key_words": ["cat", "kitten", "adopt"], "time": "last May"}}
+"key_words": ["cat", "kitten", "adopt"], "time": "last May", "asks_for": "event"}}
 
 {_DATA_ONLY}"""
 
@@ -70,6 +74,11 @@ Reply with one such JSON object and nothing else. Do not answer the query.
 {_DATA_ONLY}"""
 
 AGAIN = "\n\nYour last reply was not the JSON object asked for. Reply with that object only, and keep it short."
+
+
+def keyed_facts_prompt() -> str:
+    """FACTS, and the states that facts may tell."""
+    return FACTS.replace(f"\n\n{_DATA_ONLY}", f"\n\n{registry_prompt()}\n\n{_DATA_ONLY}")
 
 
 def facts_prompt(lines: Sequence[str], owner: str | None = None) -> str:

@@ -13,7 +13,7 @@ from pgrecall.lexical.tokens import pairs, pieces
 from pgrecall.lexical.words import fold, term_of
 from pgrecall.stopwords import content_runs
 
-VERSION = 1
+VERSION = 2
 """Raise it with any change of what a text's terms are: stored memories are then analysed again."""
 
 LONGEST_TERM = 64

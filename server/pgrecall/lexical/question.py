@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations, islice
 
 from pgrecall.lexical.analysis import Analysis, analyse
+from pgrecall.lexical.dates import date_terms
 from pgrecall.memory import AskedTerm
+from pgrecall.temporal.expressions import TimeExpression
 
 LONGEST_READ = 10_000
 """Characters of a query that are read for terms, some 5 ms; its vector is of all of it."""
@@ -27,12 +29,13 @@ def asked_terms(
     query: str,
     options: Sequence[str] = (),
     key_words: Sequence[str] = (),
+    times: Sequence[TimeExpression] = (),
     *,
     number_weight: float,
     option_weight: float,
 ) -> tuple[AskedTerm, ...]:
-    """The terms of a question, each once: its own first, then those of the answer choices and of a model's key
-    words, at `option_weight`: one choice is right, and the others lead astray."""
+    """The terms of a question, each once: its own first, then the dates that it names, then the terms of the answer
+    choices and of a model's key words, at `option_weight`: one choice is right, and the others lead astray."""
     question = analyse(query[:LONGEST_READ], asking=True)
     of_options = [analyse(text, asking=True) for text in (*options, *key_words)]
     own = [
@@ -48,6 +51,8 @@ def asked_terms(
         )
         for place, term in enumerate(own)
     ]
+    if number_weight > 0:
+        asked += [AskedTerm(term, number_weight) for term in dict.fromkeys(date_terms(times))]
     lent = dict.fromkeys(term for option in of_options for term in option.terms)
     asked += [AskedTerm(term, option_weight) for term in lent if term not in question.terms and option_weight > 0]
     return tuple(asked[:MOST_TERMS])

@@ -1,13 +1,9 @@
-"""The schema: what each table and column is. Hot statements live in sql/, not here.
-
-Every key begins with user_id: no row of one user can be named without naming the user, and the tables
-distribute by it. Ids compare as bytes (COLLATE "C").
-"""
+"""The log: users, sessions, requests, messages, facts."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from pgvector.sqlalchemy import HALFVEC
@@ -17,39 +13,18 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Computed,
-    DateTime,
     ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     SmallInteger,
-    Text,
-    Uuid,
     func,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
 from pgrecall.memory import DIMENSIONS, Extraction
-
-VERSION_TABLE = "pgrecall_version"
-"""Alembic's own table, named so that it never meets the one of another application in the schema."""
-
-Id = Text(collation="C")
-When = DateTime(timezone=True)
-
-
-class Base(DeclarativeBase):
-    metadata = MetaData(
-        naming_convention={
-            "pk": "%(table_name)s_pkey",
-            "fk": "%(table_name)s_%(column_0_name)s_fkey",
-            "ix": "%(table_name)s_%(column_0_N_name)s_idx",
-            "ck": "%(table_name)s_%(constraint_name)s_check",
-        }
-    )
-    type_annotation_map: ClassVar[dict[Any, Any]] = {str: Text, datetime: When, UUID: Uuid, int: BigInteger}
+from pgrecall.models.base import Base, Id
 
 
 class User(Base):
@@ -77,6 +52,9 @@ class User(Base):
     terms_length: Mapped[int] = mapped_column(
         server_default="0", comment="Terms of all this user's memories, repeats counted"
     )
+    forgotten: Mapped[int] = mapped_column(
+        server_default="0", comment="Of the memories below next_n those that are forgotten"
+    )
 
 
 class Session(Base):
@@ -94,6 +72,9 @@ class Session(Base):
         LargeBinary, comment="The id as sent (UTF-8), where session_id is its hash"
     )
     next_turn_index: Mapped[int] = mapped_column(Integer, comment="The turn_index that the next message gets")
+    forgotten: Mapped[int] = mapped_column(
+        Integer, server_default="0", comment="Of its messages those that are forgotten"
+    )
 
 
 class Request(Base):
@@ -129,16 +110,9 @@ class Request(Base):
     extraction_reason: Mapped[str | None] = mapped_column(comment="Why, where extraction failed or was refused")
 
 
-class Message(Base):
-    """What was said, verbatim."""
+class MessageColumns:
+    """Of a message, found or forgotten."""
 
-    __tablename__ = "messages"
-    __table_args__ = (
-        PrimaryKeyConstraint("user_id", "n"),
-        ForeignKeyConstraint(["user_id", "request_id"], ["requests.user_id", "requests.request_id"]),
-        Index("messages_order_idx", "user_id", "session_id", "sort_at", "turn_index", unique=True),
-        {"comment": "What was said, verbatim; the view log shows it in order"},
-    )
     user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
     n: Mapped[int] = mapped_column(comment="Number among this user's memories, in order of commit")
     id: Mapped[UUID] = mapped_column(comment="The id on the wire, derived from user, request and position")
@@ -150,10 +124,6 @@ class Message(Base):
         Boolean, comment="False: occurred_at was taken from a dated message of its request"
     )
     occurred_at: Mapped[datetime | None] = mapped_column(comment="When it was said; NULL: nothing dates it")
-    sort_at: Mapped[datetime] = mapped_column(
-        Computed("coalesce(occurred_at, '-infinity'::timestamp with time zone)", persisted=True),
-        comment="occurred_at, undated first: with turn_index the order in a session",
-    )
     line_key: Mapped[bytes] = mapped_column(
         LargeBinary, comment="16 bytes of SHA-256 of the rendered line, case and space folded: finds repeats"
     )
@@ -165,17 +135,36 @@ class Message(Base):
     embedding: Mapped[Any] = mapped_column(
         HALFVEC(DIMENSIONS), comment="Of the rendered line, length 1; padded with zeros to 1024"
     )
+    utc_offset: Mapped[int] = mapped_column(
+        SmallInteger, server_default="0", comment="Minutes that the clock of who speaks is ahead of UTC"
+    )
+    gloss_characters: Mapped[int] = mapped_column(
+        Integer, server_default="0", comment="Characters that the dates resolved in the line add to it"
+    )
+    gloss_tokens: Mapped[int] = mapped_column(
+        Integer, server_default="0", comment="Tokens that they add, estimated from above"
+    )
 
 
-class Fact(Base):
-    """What a language model drew from a request."""
+class Message(MessageColumns, Base):
+    """What was said, verbatim."""
 
-    __tablename__ = "facts"
+    __tablename__ = "messages"
     __table_args__ = (
         PrimaryKeyConstraint("user_id", "n"),
         ForeignKeyConstraint(["user_id", "request_id"], ["requests.user_id", "requests.request_id"]),
-        {"comment": "Atomic first-person facts that a language model drew from a request"},
+        Index("messages_order_idx", "user_id", "session_id", "sort_at", "turn_index", unique=True),
+        {"comment": "What was said, verbatim; the view log shows it in order"},
     )
+    sort_at: Mapped[datetime] = mapped_column(
+        Computed("coalesce(occurred_at, '-infinity'::timestamp with time zone)", persisted=True),
+        comment="occurred_at, undated first: with turn_index the order in a session",
+    )
+
+
+class FactColumns:
+    """Of a fact, found or forgotten."""
+
     user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
     n: Mapped[int] = mapped_column(comment="Number among this user's memories, in order of commit")
     id: Mapped[UUID] = mapped_column(comment="The id on the wire, derived from user, request and position")
@@ -185,10 +174,6 @@ class Fact(Base):
     tokens: Mapped[int] = mapped_column(Integer, comment="Tokens of the rendered line, estimated from above")
     prompt_version: Mapped[int] = mapped_column(SmallInteger, comment="Version of the prompt that drew it")
     occurred_at: Mapped[datetime | None] = mapped_column(comment="When its first message was said")
-    sort_at: Mapped[datetime] = mapped_column(
-        Computed("coalesce(occurred_at, '-infinity'::timestamp with time zone)", persisted=True),
-        comment="occurred_at, undated first",
-    )
     line_key: Mapped[bytes] = mapped_column(
         LargeBinary, comment="16 bytes of SHA-256 of the rendered line, case and space folded: finds repeats"
     )
@@ -200,50 +185,27 @@ class Fact(Base):
     embedding: Mapped[Any] = mapped_column(
         HALFVEC(DIMENSIONS), comment="Of the rendered line, length 1; padded with zeros to 1024"
     )
-
-
-class Term(Base):
-    """One term of one memory."""
-
-    __tablename__ = "terms"
-    __table_args__ = (
-        # Covering: BM25 reads the index alone. No foreign key: it would double what an Add pays for terms.
-        PrimaryKeyConstraint("user_id", "term", "n", postgresql_include=["count", "length"]),
-        {"comment": "Which memory holds which term: one row for each"},
+    utc_offset: Mapped[int] = mapped_column(
+        SmallInteger, server_default="0", comment="Minutes that the clock of who speaks is ahead of UTC"
     )
-    user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
-    term: Mapped[str] = mapped_column(Id, comment="A stem, a number, a character pair; or # and a hash")
-    n: Mapped[int] = mapped_column(comment="The memory that holds it")
-    count: Mapped[int] = mapped_column(SmallInteger, comment="How often it stands there")
-    length: Mapped[int] = mapped_column(Integer, comment="Terms of that memory, repeats counted")
-
-
-class Spelling(Base):
-    """One way to write, or to misspell, a word of the log."""
-
-    __tablename__ = "spellings"
-    __table_args__ = (
-        PrimaryKeyConstraint("user_id", "key", "missing", "term"),
-        {"comment": "How the words of a log may be misspelt: finds the term that a typing error meant"},
+    gloss_characters: Mapped[int] = mapped_column(
+        Integer, server_default="0", comment="Characters that the dates resolved in the line add to it"
     )
-    user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
-    key: Mapped[str] = mapped_column(Id, comment="A word of the log, or one less one letter")
-    missing: Mapped[int] = mapped_column(SmallInteger, comment="Letters that the key lacks: 0 or 1")
-    term: Mapped[str] = mapped_column(Id, comment="The word's term")
-
-
-class EmbeddingIdentityRow(Base):
-    """What the stored vectors mean; at most one row."""
-
-    __tablename__ = "embedding_identity"
-    __table_args__ = (
-        CheckConstraint("only_row", name="only_row"),
-        {"comment": "What the stored vectors mean: a server with another identity refuses to start"},
+    gloss_tokens: Mapped[int] = mapped_column(
+        Integer, server_default="0", comment="Tokens that they add, estimated from above"
     )
-    only_row: Mapped[bool] = mapped_column(Boolean, primary_key=True, server_default="true", comment="Always true")
-    backend: Mapped[str] = mapped_column(comment="static, openai or fastembed")
-    model: Mapped[str] = mapped_column(comment="The model's name")
-    dimensions: Mapped[int] = mapped_column(Integer, comment="Dimensions the model returns, before padding")
-    endpoint: Mapped[str] = mapped_column(comment="Base URL of the provider; empty for a local one")
-    preprocessing: Mapped[int] = mapped_column(Integer, comment="Version of rendering, segmentation and pooling")
-    recorded_at: Mapped[datetime] = mapped_column(server_default=func.now(), comment="First start")
+
+
+class Fact(FactColumns, Base):
+    """What a language model drew from a request."""
+
+    __tablename__ = "facts"
+    __table_args__ = (
+        PrimaryKeyConstraint("user_id", "n"),
+        ForeignKeyConstraint(["user_id", "request_id"], ["requests.user_id", "requests.request_id"]),
+        {"comment": "Atomic first-person facts that a language model drew from a request"},
+    )
+    sort_at: Mapped[datetime] = mapped_column(
+        Computed("coalesce(occurred_at, '-infinity'::timestamp with time zone)", persisted=True),
+        comment="occurred_at, undated first",
+    )

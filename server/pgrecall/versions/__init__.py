@@ -1,0 +1,1 @@
+"""States that change: what of a log replaces what, and which memories a question can do without."""
