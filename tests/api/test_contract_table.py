@@ -268,26 +268,6 @@ def test_a_timestamp_dates_the_line_or_leaves_it_undated(
     assert dated == [(date is not None,)]
 
 
-@pytest.mark.parametrize(
-    ("zone", "timestamp", "shown"),
-    [
-        (None, "2023-05-20T16:00:00+02:00", "[2023-05-20 16:00] I: I ran today [= 20 May 2023]"),
-        ("Asia/Shanghai", "2023-05-20T16:00:00+02:00", "[2023-05-20 22:00] I: I ran today [= 20 May 2023]"),
-        ("Pacific/Auckland", AT_14, "[2023-05-21 02:00] I: I ran today [= 21 May 2023]"),
-        ("-05:30", AT_14, "[2023-05-20 08:30] I: I ran today [= 20 May 2023]"),
-        ("Nowhere/Atall", AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
-        (7, AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
-    ],
-)
-def test_lines_and_what_their_words_mean_go_by_the_clock_of_who_speaks(
-    client: httpx2.Client, user: str, zone: object, timestamp: object, shown: str
-) -> None:
-    message = {"role": "user", "content": "I ran today", "timestamp": timestamp}
-    added(client, user, message, **({} if zone is None else {"timezone": zone}))
-    (memory,) = found(client, user)
-    assert (memory["content"], memory["created_at"]) == (shown, "2023-05-20T14:00:00Z")
-
-
 def test_an_undated_message_takes_the_time_of_its_neighbour(client: httpx2.Client, user: str) -> None:
     def said(content: str, timestamp: int | None) -> dict[str, Any]:
         return {"role": "user", "content": content, "timestamp": timestamp}
