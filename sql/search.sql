@@ -5,8 +5,9 @@
 --    knows, at a discount: the 3 that share most spellings (whole, less a letter) with it, if it is more than one
 --    spelling, or one letter is all that differs, or the first is the same. A lone character of a script written
 --    without spaces stands for the pairs that hold it as well, up to 50.
--- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds. Summed as
---    whole numbers of 1e-12: in whatever order, so that the same log gives the same last bit.
+-- 2. lexical: BM25 of each memory that holds a term, and a bit for each of the first 62 terms that it holds. Summed in
+--    whole numbers of 1e-11, which a float8 adds exactly (256 terms of weight 10 stay below 2^53): in whatever order,
+--    so that the same log gives the same last bit.
 -- Scores
 -- 3. scored: every memory, with its distance (inner product, vectors have length 1; `second` is the recall
 --    question of a second round: the better of the two counts, NULL drops out of LEAST) and its BM25. `query` NULL:
@@ -70,9 +71,9 @@ WITH asked AS MATERIALIZED (
     FROM posted CROSS JOIN log_size GROUP BY place, memories
 ), lexical AS MATERIALIZED (
     SELECT n, bit_or(CASE WHEN place <= 62 THEN 1::bigint << (place - 1) ELSE 0 END) AS places,
-           sum((idf * count::float8 * 1.9e12::float8
-                / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average)))::bigint)
-               ::float8 / 1e12::float8 AS bm25
+           sum(round(idf * count::float8 * 1.9e11::float8
+                     / (count::float8 + 0.9::float8 * (0.25::float8 + 0.75::float8 * length::float8 / average))))
+               / 1e11::float8 AS bm25
     FROM posted JOIN rarity USING (place) CROSS JOIN log_size GROUP BY n
 ), scored AS MATERIALIZED (
     SELECT m.n, 0 AS kind, session_id, sort_at, turn_index, position, line_key,
@@ -109,15 +110,14 @@ WITH asked AS MATERIALIZED (
 ), seen AS MATERIALIZED (
     SELECT session_id, bit_or(places) AS places FROM scored WHERE kind = 0 AND places <> 0 GROUP BY session_id
 ), session_rarity AS MATERIALIZED (
-    SELECT place, (weight * 1e12::float8
-                   * ln(1 + greatest(sessions - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8)))::bigint AS idf
+    SELECT place, round(weight * 1e11::float8
+                        * ln(1 + greatest(sessions - count(*) + 0.5::float8, 0) / (count(*) + 0.5::float8))) AS idf
     FROM asked JOIN seen ON place <= 62 AND (places >> (place - 1)) & 1 = 1
     CROSS JOIN (SELECT count(*)::float8 AS sessions FROM sessions
                 WHERE user_id = %(user_id)b::text AND next_turn_index > forgotten) AS all_sessions
     GROUP BY place, weight, sessions
 ), held AS (
-    SELECT session_id, (SELECT trust FROM span) * sum(idf)::float8
-                       / (SELECT nullif(sum(idf), 0)::float8 FROM session_rarity) AS share
+    SELECT session_id, (SELECT trust FROM span) * sum(idf) / (SELECT nullif(sum(idf), 0) FROM session_rarity) AS share
     FROM seen JOIN session_rarity ON (places >> (place - 1)) & 1 = 1 GROUP BY session_id
 ), timely AS MATERIALIZED (
     SELECT DISTINCT memory.n
