@@ -29,8 +29,8 @@ SAID = [
 SECRET = {"locker", "heron", "Lisbon", "Zbigniew", "lentil", "0148", "trellis", "动物园"}
 """One word of each, that stands nowhere else."""
 ASKED = [
-    "", "locker code 7381", "hreon", "Where do I live now?", "acordion teacher", "lentil soup", "What is my number?",
-    "trellis paint", "动物园", "what happened on 19 May 2023", "pond", "Zbignew",
+    "", "locker code 7381", "hreon", "Where do I live now?", "acordion teacher", "lentil soup",
+    "What is my number?", "trellis paint", "动物园", "what happened on 19 May 2023", "pond", "Zbignew",
 ]  # fmt: skip
 """By time alone, words, misspellings, vectors, dates."""
 
