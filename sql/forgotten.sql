@@ -2,7 +2,7 @@
 -- A fact comes back with the first message that it rests on, unless it was forgotten by its own id: then with that.
 -- parameters: user_id text, audit_id uuid, ids uuid[], session_id text, since timestamptz, until timestamptz
 WITH chosen AS MATERIALIZED (
-    SELECT n, occurred_at, utc_offset, speaker, content FROM forgotten_messages
+    SELECT n, occurred_at, utc_offset, role, speaker, content, request_id FROM forgotten_messages
     WHERE user_id = %(user_id)b::text
       AND (%(audit_id)b::uuid IS NULL OR audit_id = %(audit_id)b::uuid)
       AND (%(ids)b::uuid[] IS NULL OR id = ANY (%(ids)b::uuid[]))
@@ -10,7 +10,11 @@ WITH chosen AS MATERIALIZED (
       AND (%(since)b::timestamptz IS NULL OR occurred_at >= %(since)b::timestamptz)
       AND (%(until)b::timestamptz IS NULL OR occurred_at < %(until)b::timestamptz)
 )
-SELECT n, occurred_at, utc_offset, NULL AS role, speaker, content FROM chosen
+SELECT n, occurred_at, utc_offset,
+       CASE WHEN EXISTS (SELECT FROM requests AS r WHERE r.user_id = %(user_id)b::text
+                         AND r.request_id = chosen.request_id AND extraction = 'done')
+            THEN NULL ELSE role END AS role, speaker, content
+FROM chosen
 UNION ALL
 SELECT f.n, f.occurred_at, f.utc_offset, NULL, NULL, f.content FROM forgotten_facts AS f
 WHERE f.user_id = %(user_id)b::text

@@ -4,7 +4,8 @@
 --   gloss_characters integer[], gloss_tokens integer[], term_places integer[], terms text[], term_counts smallint[],
 --   term_lengths integer[], term_words text[], words text[], word_terms text[], date_memories integer[],
 --   date_places integer[], date_surfaces text[], date_grains text[], first_days date[], last_days date[],
---   date_rules text[]
+--   date_rules text[], state_memories integer[], state_places smallint[], subject_keys text[], attributes text[],
+--   state_values text[], relatives boolean[], closings boolean[], drawns boolean[], alones boolean[]
 WITH memories AS MATERIALIZED (
     SELECT m.n, m.place - 1 AS place, m.gloss_characters, m.gloss_tokens
     FROM unnest(%(ns)b::bigint[], %(gloss_characters)b::integer[], %(gloss_tokens)b::integer[])
@@ -56,6 +57,17 @@ WITH memories AS MATERIALIZED (
                 %(date_grains)b::text[], %(first_days)b::date[], %(last_days)b::date[], %(date_rules)b::text[])
          AS d(memory, place, surface, grain, first_day, last_day, rule)
       ON d.memory = m.place
+), told AS (
+    -- Its states stayed where they were, unless it was hidden before it was read for any.
+    INSERT INTO states (user_id, n, place, subject_key, attribute, value, relative, closes, drawn, alone)
+    SELECT %(user_id)b::text, m.n, s.place, s.subject_key, s.attribute, s.value, s.relative, s.closes, s.drawn, s.alone
+    FROM memories AS m
+    JOIN unnest(%(state_memories)b::integer[], %(state_places)b::smallint[], %(subject_keys)b::text[],
+                %(attributes)b::text[], %(state_values)b::text[], %(relatives)b::boolean[], %(closings)b::boolean[],
+                %(drawns)b::boolean[], %(alones)b::boolean[])
+         AS s(memory, place, subject_key, attribute, value, relative, closes, drawn, alone)
+      ON s.memory = m.place
+    WHERE NOT EXISTS (SELECT FROM states AS there WHERE there.user_id = %(user_id)b::text AND there.n = m.n)
 ), filled AS (
     UPDATE sessions SET forgotten = sessions.forgotten - found.messages
     FROM (SELECT session_id, count(*) AS messages FROM found_messages GROUP BY session_id) AS found

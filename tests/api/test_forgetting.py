@@ -154,6 +154,7 @@ def test_nobody_forgets_for_another(client: httpx2.Client, user: str) -> None:
     [
         ({}, None),
         ({"ids": None, "session_id": None}, None),
+        ({"session_id": "s-1", "id": ["x"], "erase": True}, None),
         ({"ids": "x"}, "ids"),
         ({"ids": [1]}, "ids"),
         ({"since": "some day"}, "since"),

@@ -102,6 +102,7 @@ def nearest(log: Sequence[Kept], asked: AskedTerm) -> list[str]:
 
 
 def bm25(log: Sequence[Kept], answered: Sequence[tuple[AskedTerm, list[str]]]) -> list[float]:
+    """Added up in whole numbers of 1e-11, as in the SQL: in whatever order."""
     average = max(sum(memory.analysis.length for memory in log), 1) / len(log)
     scores = [0.0] * len(log)
     # The question's own terms first, then those that stand for others: as the SQL adds them up.
@@ -112,9 +113,9 @@ def bm25(log: Sequence[Kept], answered: Sequence[tuple[AskedTerm, list[str]]]) -
             for term in sorted(term for term in terms if (term == asked.term) == own):
                 for place, memory in enumerate(log):
                     if count := memory.analysis.terms[term]:
-                        norm = K1 * (1 - B + B * memory.analysis.length / average)
-                        scores[place] += idf * count * (K1 + 1) / (count + norm)
-    return scores
+                        norm = K1 * ((1 - B) + B * memory.analysis.length / average)
+                        scores[place] += round(idf * count * 1.9e11 / (count + norm))
+    return [score / 1e11 for score in scores]
 
 
 def held(
@@ -134,7 +135,9 @@ def held(
         if asked.term in first
     }
     rarity = {
-        term: weight[term] * math.log(1 + max(len(sessions) - len(those) + 0.5, 0) / (len(those) + 0.5))
+        term: float(
+            round(weight[term] * 1e11 * math.log(1 + max(len(sessions) - len(those) + 0.5, 0) / (len(those) + 0.5)))
+        )
         for term, those in holding.items()
         if those
     }

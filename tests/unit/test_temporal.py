@@ -185,3 +185,23 @@ def test_a_grammar_that_names_no_rule_is_refused() -> None:
     data = tomllib.loads(source.replace('rule = "the_weekend"', 'rule = "the_weekday"'))
     with pytest.raises(ValueError, match="the_weekday"):
         grammar.parse("chinese", data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "今年春节回家了",
+        "去年春节没回",
+        "今年春晚不好看",
+        "去年冬至吃了饺子",
+        "今年秋冬很冷",
+        "大年初一去拜年了",
+        "去年今日",
+        "三年后的今天",
+        "I was born in May",
+        "I'm listening to Blue Monday",
+        "Today's youth, tomorrow's leaders",
+    ],
+)
+def test_festivals_titles_and_birthdays_name_no_time_of_their_own(text: str) -> None:
+    assert find(text, date(2023, 6, 7)) == ()

@@ -56,9 +56,10 @@ def _read_flag(value: object) -> bool:
 
 
 class SelectionRequest(BaseModel):
-    """Which memories of one user. Of several fields each must hold; one at least must be named."""
+    """Which memories of one user. Of several fields each must hold; one at least must be named. A field that is not
+    known is refused: misspelt, it would have forgotten more than was meant."""
 
-    model_config = ConfigDict(hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True, extra="forbid")
 
     user_id: Id
     ids: Annotated[
@@ -91,6 +92,7 @@ class ForgetRequest(SelectionRequest):
 
     model_config = ConfigDict(
         hide_input_in_errors=True,
+        extra="forbid",
         json_schema_extra={"examples": [{"user_id": "u-1", "session_id": "s-1", "erase": False}]},
     )
 
@@ -112,6 +114,7 @@ class RestoreRequest(SelectionRequest):
 
     model_config = ConfigDict(
         hide_input_in_errors=True,
+        extra="forbid",
         json_schema_extra={"examples": [{"user_id": "u-1", "session_id": "s-1"}]},
     )
 

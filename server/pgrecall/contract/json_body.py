@@ -77,6 +77,8 @@ def read(shape: type[Shape], payload: object) -> Shape:
             return shape.model_validate(payload)
     except ValidationError as errors:
         error = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+    if error["type"] == "extra_forbidden":  # its name is the caller's, and is not quoted
+        raise InvalidRequest(f"a field is not known here; known are {', '.join(shape.model_fields)}")
     field = str(error["loc"][0])
     wrong = "is missing" if error["type"] == "missing" else error["msg"]
     raise InvalidRequest(f"{field} {wrong}", field=field)
