@@ -185,3 +185,29 @@ def test_hostile_text_costs_little(text: str) -> None:
     rest(text)
     wanted(text)
     assert time.perf_counter() - started < 0.3
+
+
+@pytest.mark.parametrize(
+    ("question", "subject", "attribute"),
+    [
+        ("On whose payroll am I these days?", OWNER, "employer"), ("快递应该寄到哪里？", OWNER, "address"),
+        ("What town does Nora call home now?", "Nora", "residence"), ("我现在给谁打工？", OWNER, "employer"),
+        ("What number should people ring to reach me?", OWNER, "phone"),
+        ("表格上我的手机号应该填什么？", OWNER, "phone"),
+    ],
+)  # fmt: skip
+def test_a_state_is_asked_for_in_other_words_than_the_frames(question: str, subject: str, attribute: str) -> None:
+    assert wanted(question) is Wanted.CURRENT
+    assert [(one.subject, one.attribute) for one in attributes_asked(question)] == [(subject, attribute)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What should I cook for my sister now?", "Does my landlord's gym still have a sauna?",
+        "我和姐姐现在住在哪里？",
+        "What should I say to my boss about my salary now?", "Which town do Nora and my sister call home?",
+    ],
+)  # fmt: skip
+def test_cues_among_words_of_another_matter_ask_for_nothing(question: str) -> None:
+    assert attributes_asked(question) == ()

@@ -12,7 +12,8 @@ from typing import Any
 
 import regex
 
-from pgrecall.versions.packaged import in_every_language
+from pgrecall.versions.cues import Cues
+from pgrecall.versions.packaged import in_every_language, packaged
 from pgrecall.versions.registry import REGISTRY, is_shared
 from pgrecall.versions.statements import OWNER
 
@@ -62,8 +63,9 @@ def attributes_asked(question: str) -> tuple[Asked, ...]:
 class _Language:
     """The rules of one language."""
 
-    def __init__(self, rules: dict[str, Any]) -> None:
+    def __init__(self, rules: dict[str, Any], cues: Cues) -> None:
         self._rules = rules
+        self._cues = cues
         self.reads = _pattern(rules["reads"])
         self._opener = _pattern("|".join(rules["openers"]))
         self._closer = _pattern(f"(?:{'|'.join(rules['closers'])})$")
@@ -76,22 +78,26 @@ class _Language:
         dates = "|".join(rules["dates"]).replace("{month}", rules["month"])
         self._date = _pattern(rf"(?<![\p{{L}}\p{{N}}])(?:{dates})(?![\p{{L}}\p{{N}}])" if self.spaced else dates)
         self._event = _pattern(rules["event"])
+        self._interrogative = _pattern(rules["interrogative"].join(edge))
         frames = self._all()
         self._attributes = {f"a{place}": names.split() for place, names in enumerate(frames)}
         self._frames = _pattern(
             "|".join(f"(?P<a{n}>{'|'.join(map(self._frame, own))})" for n, own in enumerate(frames.values()))
         )
         self._thing = _pattern(rules["thing"])
+        self._owned = _pattern(rules["owned"])
 
     def read(self, question: str) -> _Reading:
         text = question if self.spaced else question.replace(" ", "")
         dated = self._date.search(text)
         # What a date says ("three weeks ago", "两年前") is no sign of history, nor is March one of moving.
-        undated = f"{text[: dated.start()]} {text[dated.end() :]}" if dated else text
+        undated = self._cues.plain(f"{text[: dated.start()]} {text[dated.end() :]}" if dated else text)
         if self._history.search(undated):
             return _Reading(Wanted.HISTORY, ())
         core, present = self._core(undated)
-        asked, then = self._asked(core)
+        asked, then = self._cued(core, bool(dated), present)
+        if not asked:
+            asked, then = self._asked(core)
         if dated and present:
             return _Reading(Wanted.OTHER, ())
         if dated:
@@ -129,7 +135,23 @@ class _Language:
         attributes = next(names for group, names in self._attributes.items() if group in groups)
         # When we met is an event; when our choir meets is a state of the choir.
         known = [] if subject == OWNER and "meeting_time" in attributes else attributes
-        return tuple(Asked(subject, name, groups.get("kind")) for name in known), "then" in groups
+        asked = [Asked(subject, name, groups.get("kind")) for name in known]
+        asked += [own for one in asked if (own := self._of_owner(one))]
+        return tuple(asked), "then" in groups
+
+    def _of_owner(self, asked: Asked) -> Asked | None:
+        """The same as a state of the owner: "my thesis is due" may be kept as a deadline of theirs, of a thesis."""
+        thing = self._owned.match(asked.subject)
+        if thing is None or not is_shared(asked.attribute) or asked.attribute == "meeting_time":
+            return None
+        return Asked(OWNER, asked.attribute, asked.kind or thing["thing"])
+
+    def _cued(self, core: str, dated: bool, present: bool) -> tuple[tuple[Asked, ...], bool]:
+        """The states that cues in `core` ask for. A noun alone asks for none: it takes a date or a sign of now."""
+        if not (dated or present or self._interrogative.search(core)):
+            return (), False
+        cued = self._cues.asked(core)
+        return (tuple(Asked(cued.subject, name) for name in cued.attributes), cued.past) if cued else ((), False)
 
     def _all(self) -> dict[str, list[str]]:
         """Each attribute with its frames, those of its nouns with them."""
@@ -171,7 +193,9 @@ def _tidy(text: str, spaced: bool) -> str:
 @cache
 def _languages() -> tuple[_Language, ...]:
     """Made at the first need: they take a second to compile, which not every command has to wait for."""
-    return tuple(_Language(rules) for _, rules in in_every_language("questions"))
+    return tuple(
+        _Language(rules, Cues(packaged(f"cues_{language}"))) for language, rules in in_every_language("questions")
+    )
 
 
 @lru_cache(maxsize=1 << 10)
