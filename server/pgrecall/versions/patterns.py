@@ -15,6 +15,7 @@ from typing import Any
 import regex
 
 from pgrecall.versions.clauses import Clauses, telling
+from pgrecall.versions.needed import Needed
 from pgrecall.versions.packaged import in_every_language
 from pgrecall.versions.registry import is_single
 from pgrecall.versions.statements import OWNER, Statement, subject_key, value_key
@@ -38,7 +39,7 @@ class _Language:
     def __init__(self, rules: dict[str, Any]) -> None:
         self.clauses = Clauses(rules)
         self._rules = rules
-        self._first_person = regex.compile(rules["first_person"], regex.IGNORECASE)
+        self.first_person = regex.compile(rules["first_person"], regex.IGNORECASE)
         self._correction = regex.compile(rules["correction"], regex.IGNORECASE)
         self._corrects = regex.compile(rules["corrects"], regex.IGNORECASE)
         self._succeeds = regex.compile(rules["succeeds"], regex.IGNORECASE)
@@ -55,9 +56,16 @@ class _Language:
             ),
             regex.IGNORECASE,
         )
+        self._needed = Needed(
+            self._filled(pattern) for part in _PARTS for patterns in rules[part].values() for pattern in patterns
+        )
+
+    def may_tell(self, text: str) -> bool:
+        """False only where `stated` finds nothing; cheaply told: 1 in 9 messages of real dialogue passes."""
+        return self.first_person.search(text) is not None and self._needed.may_match(text)
 
     def stated(self, text: str) -> list[_Found]:
-        if not self._first_person.search(text) or not self.clauses.is_own(text):
+        if not self.may_tell(text) or not self.clauses.is_own(text):
             return []
         found: list[_Found] = []
         for sentence in self.clauses.sentences(text):
@@ -67,12 +75,13 @@ class _Language:
             if self._corrects.search(sentence):
                 # Something before it was wrong: what this sentence says is right, of the rest nobody knows.
                 found = []
-            found += self._of_sentence(sentence)
+            found += self.of_sentence(sentence)
         if self._succeeds.search(text):
             found = [one for one in found if not one.statement.closes]
         return found
 
-    def _of_sentence(self, sentence: str) -> list[_Found]:
+    def of_sentence(self, sentence: str) -> list[_Found]:
+        """What its clauses tell, each state once."""
         found: dict[tuple[str, str], _Found] = {}
         readable, starts = self.clauses.starts(sentence)
         for start in starts:
@@ -115,12 +124,16 @@ class _Language:
             end = rf"{self._rules['closers']}(?=$|[，,：:、；;。！!…—～~]|\s(?![A-Za-z0-9]))"
             who = rf"(?P<who>{words['relative']}){words['they']}"
             thing = r"(?P<o>[\p{Han}A-Za-z0-9]{1,12}?)"
-        for name, slot in self._slots.items():
-            pattern = pattern.replace(f"{{{name}}}", f"(?P<{name}>{slot.pattern})")
-        pattern = pattern.replace("{I}", words["I"]).replace("{now}", words["now"])
+        pattern = self._filled(pattern).replace("{I}", words["I"]).replace("{now}", words["now"])
         pattern = pattern.replace("{who}", who).replace("{o}", thing)
         pattern = pattern.replace("{our}", r"(?P<who>our \p{L}+)")
         return rf"(?:{pattern}){end}"
+
+    def _filled(self, pattern: str) -> str:
+        """With the slots in it."""
+        for name, slot in self._slots.items():
+            pattern = pattern.replace(f"{{{name}}}", f"(?P<{name}>{slot.pattern})")
+        return pattern
 
 
 @cache
