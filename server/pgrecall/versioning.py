@@ -9,6 +9,8 @@ import regex
 
 from pgrecall.memory import StoredState
 from pgrecall.versions.chains import Chains, Link, Said, chains
+from pgrecall.versions.registry import is_shared
+from pgrecall.versions.statements import OWNER
 from pgrecall.versions.withholding import Mode, withheld
 
 _HAN = regex.compile(r"\p{Han}")
@@ -42,10 +44,13 @@ def leaving(
 
 def tags(states: Sequence[StoredState]) -> Mapping[int, str]:
     """Of each memory that states a value whether it is the latest, in the memory's language. A value that the next
-    is told relative to ("one more") has none: it holds on in that one. Nor has one that nothing dates."""
+    is told relative to ("one more") has none: it holds on in that one. Nor has one that nothing dates, nor one of
+    which its owner may have several: a haircut's appointment replaces none at the dentist's."""
     by_n = {one.n: one for one in states}
     tagged: dict[int, str] = {}
-    for links in linked(states).values():
+    for (subject, attribute), links in linked(states).items():
+        if subject == OWNER and is_shared(attribute):
+            continue
         for place, link in enumerate(links):
             followed = place + 1 < len(links)
             if followed and links[place + 1].relative and not link.closed:

@@ -65,7 +65,7 @@ class TestStated:
             # the past, what is over, what is not
             "I used to live in Rome.", "I lived in Rome for three years.", "I moved to Leeds when I was six.",
             "I moved to Leeds in 2009 and then to Oslo.", "My sister moved to Porto before I was born.",
-            "I don't live in Porto anymore.", "I no longer work at Acme.", "I went vegan in January and gave up.",
+            "I went vegan in January and gave up.",
             "我以前住在兰州。", "我姐姐不住在厦门。", "我没把车卖了。", "我住在杭州的时候很开心。",
             # others' words, played words, jokes
             "Ana said: I live in Bern", 'Petra wrote: "I live in Trieste."', "Tom: I live in Porto",
@@ -211,3 +211,38 @@ def test_a_state_is_asked_for_in_other_words_than_the_frames(question: str, subj
 )  # fmt: skip
 def test_cues_among_words_of_another_matter_ask_for_nothing(question: str) -> None:
     assert attributes_asked(question) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("I quit!", "employer", None), ("I resigned yesterday.", "employer", None),
+        ("I quit my job at Acme.", "employer", "Acme"), ("I no longer work at Acme.", "employer", "Acme"),
+        ("I don't work at Acme anymore.", "employer", "Acme"), ("I'm no longer vegan.", "diet", "vegan"),
+        ("I don't live in Leeds any more, thank God.", "residence", "Leeds"), ("我辞职了。", "employer", None),
+        ("I'm not a nurse anymore.", "job_title", "nurse"), ("我不住在南京了。", "residence", "南京"),
+        ("I no longer drive the Volvo.", "car", "Volvo"), ("我已经不在云帆科技了。", "employer", "云帆科技"),
+        ("Sam and I broke up.", "partner", "Sam"), ("我上周从云帆科技辞职了。", "employer", "云帆科技"),
+    ],
+)  # fmt: skip
+def test_an_end_is_read(text: str, attribute: str, value: str | None) -> None:
+    assert stated(text, owners_own=True) == (Statement(OWNER, attribute, value, closes=True),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I quit smoking.", "I quit the choir.", "If I quit, I'd move.", "I might quit.", "I want to quit my job.",
+        "Should I say I quit?", "He said I quit.", "I don't work at night anymore.",
+        "I no longer work at weekends.", "老公辞职了，我很担心。",
+        "I'm not a morning person anymore.", "我想辞职了。", "我打算辞职。", "我快辞职了。",
+        "要是我辞职了怎么办", "我们公司不在云帆大厦了。",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_an_end_is_not_read(text: str) -> None:
+    assert stated(text, owners_own=True) == ()
+
+
+def test_an_end_whose_successor_the_message_tells_is_a_change() -> None:
+    told = stated("I no longer work at Acme. I work at Bolt now.", owners_own=True)
+    assert told == (Statement(OWNER, "employer", "Bolt"),)

@@ -76,9 +76,10 @@ class _Language:
                 # Something before it was wrong: what this sentence says is right, of the rest nobody knows.
                 found = []
             found += self.of_sentence(sentence)
-        if self._succeeds.search(text):
-            found = [one for one in found if not one.statement.closes]
-        return found
+        # An end whose successor the same message tells is a change: "I no longer work at A, I work at B".
+        followed = {_state(one) for one in found if not one.statement.closes}
+        succeeds = self._succeeds.search(text) is not None
+        return [one for one in found if not (one.statement.closes and (succeeds or _state(one) in followed))]
 
     def of_sentence(self, sentence: str) -> list[_Found]:
         """What its clauses tell, each state once."""

@@ -13,7 +13,7 @@ from pgrecall.versions.asking import Asked, Wanted, attributes_asked, wanted
 from pgrecall.versions.chains import Chains, Link
 from pgrecall.versions.patterns import rest
 from pgrecall.versions.registry import is_shared, is_single
-from pgrecall.versions.statements import Statement, subject_key
+from pgrecall.versions.statements import OWNER, Statement, subject_key
 
 MOST_REST = 6
 """Words beside the statement in a message that says little else, where no model has drawn facts from it."""
@@ -129,9 +129,15 @@ def _day(moment: datetime | None) -> date:
 
 
 def _comparable(asked: Asked, periods: list[_Period], texts: Mapping[Hashable, str] | None) -> bool:
-    """Whether what is asked for is one chain: of several appointments, those that all name the optician."""
-    if asked.kind is None or not is_shared(asked.attribute) or any(period.relative for period in periods):
+    """Whether what is asked for is one chain: of several appointments, those that all name the optician.
+
+    Where the question names no kind, the owner's at the dentist and at the optician would replace each other. A
+    named thing ("the Heron report") is known by its name.
+    """
+    if not is_shared(asked.attribute) or any(period.relative for period in periods):
         return True
+    if asked.kind is None:
+        return asked.subject != OWNER
     kind = asked.kind.casefold().rstrip("s")
     return texts is not None and all(
         any(kind in texts.get(memory, "").casefold() for memory in period.memories) for period in periods
