@@ -9,6 +9,7 @@ import regex
 
 from pgrecall.memory import StoredState
 from pgrecall.versions.chains import Chains, Link, Said, chains
+from pgrecall.versions.patterns import corrects
 from pgrecall.versions.registry import is_shared
 from pgrecall.versions.statements import OWNER
 from pgrecall.versions.withholding import Mode, withheld
@@ -22,7 +23,9 @@ _MONTHS = (
 
 def linked(states: Sequence[StoredState]) -> Chains:
     """The chains of states as the store gives them; memories are their numbers n."""
-    return chains(Said(one.statement, one.occurred_at, one.n, one.n) for one in states)
+    return chains(
+        Said(one.statement, one.occurred_at, one.n, one.n, corrects=corrects(one.content)) for one in states
+    )
 
 
 def leaving(
@@ -62,10 +65,13 @@ def tags(states: Sequence[StoredState]) -> Mapping[int, str]:
 
 
 def _tag(link: Link, by_n: Mapping[int, StoredState], content: str) -> str | None:
-    """`(latest as of 9 June 2023)`, `(earlier; replaced 9 June 2023)`, `(ended 9 June 2023)`."""
+    """`(latest as of 9 June 2023)`, `(earlier; replaced 9 June 2023)`, `(ended 9 June 2023)`, `(wrong; corrected 9
+    June 2023)`."""
     chinese = _HAN.search(content) is not None
     if link.closed:
         return _said("（已于{}结束）" if chinese else " (ended {})", link.until, chinese)
+    if link.corrected:
+        return _said("（有误；已于{}更正）" if chinese else " (wrong; corrected {})", link.until, chinese)
     if link.until is not None:
         return _said("（旧；{}起有新的）" if chinese else " (earlier; replaced {})", link.until, chinese)
     moments = [moment for n in link.memories if isinstance(n, int) and (moment := by_n[n].occurred_at)]

@@ -67,6 +67,14 @@ def test_a_state_that_ended_is_not_the_latest(versioned: httpx2.Client, user: st
     assert works.endswith("(ended 19 June 2023)")
 
 
+def test_a_corrected_value_never_held_but_is_kept(versioned: httpx2.Client, user: str) -> None:
+    said(versioned, user, "My number is 555-0199.", "Correction: my number is 555-0198.")
+    (wrong,) = lines(versioned, user, "What was my number before?", "0199")
+    assert wrong.endswith("(wrong; corrected 19 June 2023)")
+    assert lines(versioned, user, "What was my phone number in May 2023?", "0199") == []
+    assert len(lines(versioned, user, "What was my phone number in May 2023?", "0198")) == 1
+
+
 def test_nobody_elses_state_replaces_the_owners(versioned: httpx2.Client, user: str) -> None:
     said(versioned, user, LEEDS, "My sister moved to Cork.")
     (mine,) = lines(versioned, user, "Where do I live?", "Leeds")

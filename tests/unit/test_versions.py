@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -210,6 +211,19 @@ class TestWithheld:
         assert withheld(built, question, None, BOTH, texts=texts) == set()
         texts["b"] = "The dentist's is on Friday now"
         assert withheld(built, question, None, BOTH, texts=texts) == {"a"}
+
+    @pytest.mark.parametrize("on", [1, 2, 3, 20])
+    def test_what_was_corrected_held_on_no_day(self, on: int) -> None:
+        wrong, right = told("wrong", 1, "Leeds"), replace(told("right", 3, "Cork"), corrects=True)
+        moved = told("moved", 9, "Porto")
+        built = chains([moved, right, wrong])
+        assert [(link.corrected, link.since) for link in built[RESIDENCE]] == [
+            (True, day(1)), (False, day(1)), (False, day(9)),
+        ]  # fmt: skip
+        question = "Where did I live on 2 January 2023?"
+        gone = {"wrong", "moved"} if on < 9 else {"wrong", "right"}
+        assert withheld(built, question, day(on).date(), BOTH) == gone
+        assert withheld(built, "Where did I live before?", None, BOTH) == set()
 
     def test_appointments_of_which_the_question_names_none_all_stay(self) -> None:
         two = chains([told("dentist", 1, "3 May", "appointment"), told("haircut", 2, "9 May", "appointment")])

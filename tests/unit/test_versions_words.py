@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pgrecall.versions.asking import Wanted, attributes_asked, wanted
-from pgrecall.versions.patterns import rest, stated
+from pgrecall.versions.patterns import corrects, rest, stated
 from pgrecall.versions.statements import OWNER, Statement, subject_key
 
 
@@ -246,3 +246,15 @@ def test_what_only_sounds_like_an_end_is_not_read(text: str) -> None:
 def test_an_end_whose_successor_the_message_tells_is_a_change() -> None:
     told = stated("I no longer work at Acme. I work at Bolt now.", owners_own=True)
     assert told == (Statement(OWNER, "employer", "Bolt"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("Correction: my number is 555-0198.", True), ("Sorry, I meant my number is 555-0198.", True),
+        ("不对，我住在杭州。", True), ("My new number is 555-0199. No, sorry, I meant 555-0198.", False),
+        ("我的新号码是13800000000，不对，是13900000000。", False), ("I moved to Cork.", False),
+    ],
+)  # fmt: skip
+def test_a_correction_of_what_was_said_before_begins_a_message(text: str, does: bool) -> None:
+    assert corrects(text) is does

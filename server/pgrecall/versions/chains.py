@@ -20,19 +20,22 @@ Chains = Mapping[tuple[str, str], tuple["Link", ...]]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement as a memory makes it. `order`: of arrival; it decides only where two were said at one moment."""
+    """A statement as a memory makes it. `order`: of arrival; it decides only where two were said at one moment.
+    `corrects`: it sets right what was said before it."""
 
     statement: Statement
     at: datetime | None
     order: int
     memory: Hashable
+    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """One value while it held. `until`: when the next was said, or the end of it, `closed`; None for the last link
     of a chain, and where nothing dates what came next. `memories`: what states it, in the order it was said.
-    `ended_by`: what told its end, where it is closed."""
+    `ended_by`: what told its end, where it is closed. `corrected`: it never held; `until` is then when it was set
+    right, and the next link holds from `since` on."""
 
     subject: str
     attribute: str
@@ -43,6 +46,7 @@ class Link:
     closed: bool
     memories: tuple[Hashable, ...]
     ended_by: tuple[Hashable, ...] = ()
+    corrected: bool = False
 
 
 def chains(said: Iterable[Said]) -> dict[tuple[str, str], tuple[Link, ...]]:
@@ -79,9 +83,13 @@ def _links(subject: str, said: Sequence[Said]) -> list[Link]:
             if one.memory not in current.memories:
                 links[-1] = replace(current, memories=(*current.memories, one.memory))
         else:
-            if current:
+            link = _link(subject, one)
+            if current and one.corrects and not statement.relative:
+                links[-1] = replace(current, until=one.at, corrected=True)
+                link = replace(link, since=current.since)
+            elif current:
                 links[-1] = replace(current, until=one.at)
-            links.append(_link(subject, one))
+            links.append(link)
     return links
 
 

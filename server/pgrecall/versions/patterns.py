@@ -42,6 +42,8 @@ class _Language:
         self.first_person = regex.compile(rules["first_person"], regex.IGNORECASE)
         self._correction = regex.compile(rules["correction"], regex.IGNORECASE)
         self._corrects = regex.compile(rules["corrects"], regex.IGNORECASE)
+        words_before = r"(?:\w+\W+){0,2}?" if rules["spaced"] else ""
+        self._begins_correcting = regex.compile(rf"\W*{words_before}(?:{rules['corrects']})", regex.IGNORECASE)
         self._succeeds = regex.compile(rules["succeeds"], regex.IGNORECASE)
         self._opener = regex.compile(rules["openers"], regex.IGNORECASE)
         self._slots = {name: regex.compile(slot, regex.IGNORECASE) for name, slot in rules["slots"].items()}
@@ -80,6 +82,10 @@ class _Language:
         followed = {_state(one) for one in found if not one.statement.closes}
         succeeds = self._succeeds.search(text) is not None
         return [one for one in found if not (one.statement.closes and (succeeds or _state(one) in followed))]
+
+    def corrects(self, text: str) -> bool:
+        """Whether `text` begins by setting right what was said before it, not itself."""
+        return self._begins_correcting.match(text) is not None
 
     def of_sentence(self, sentence: str) -> list[_Found]:
         """What its clauses tell, each state once."""
@@ -147,6 +153,11 @@ def stated(text: str, *, owners_own: bool) -> tuple[Statement, ...]:
     """The states that `text` tells, each subject and attribute once. `owners_own`: the owner of the log wrote it;
     of what others wrote nothing is taken."""
     return tuple(one.statement for one in _found(text)) if owners_own else ()
+
+
+def corrects(text: str) -> bool:
+    """Whether `text` begins with a correction of what was said before it: "Correction: my number is ..."."""
+    return any(language.corrects(_normal(text)) for language in _languages())
 
 
 def rest(text: str) -> str:

@@ -89,11 +89,12 @@ class _Period:
     until: datetime | None
     relative: bool
     memories: tuple[Hashable, ...]
+    corrected: bool = False
 
 
 def _periods(links: tuple[Link, ...]) -> Iterator[_Period]:
     for place, link in enumerate(links):
-        yield _Period(link.since, link.until, link.relative, link.memories)
+        yield _Period(link.since, link.until, link.relative, link.memories, link.corrected)
         if link.closed:
             after = links[place + 1].since if place + 1 < len(links) else None
             yield _Period(link.until, after, False, link.ended_by)
@@ -108,19 +109,21 @@ def _held(periods: list[_Period], first: date, last: date) -> list[_Period]:
     """Those that held on a day of `first` to `last`, with what they are told relative to.
 
     On the day of a change both values held. When a state began is not known, only when it was told: so before the
-    first was told it may have held, and where dates are missing everything may.
+    first was told it may have held, and where dates are missing everything may. What was corrected never held.
     """
     if any(period.since is None for period in periods):
         return periods
     places = [
         place
         for place, period in enumerate(periods)
-        if (place == 0 or _day(period.since) <= last) and (period.until is None or _day(period.until) >= first)
+        if not period.corrected
+        and (not any(not one.corrected for one in periods[:place]) or _day(period.since) <= last)
+        and (period.until is None or _day(period.until) >= first)
     ]
     start = places[0]
     while start and periods[start].relative:
         start -= 1
-    return periods[start : places[-1] + 1]
+    return [period for period in periods[start : places[-1] + 1] if not period.corrected]
 
 
 def _day(moment: datetime | None) -> date:
