@@ -92,8 +92,9 @@ class _Reader:
 
 
 def _one(run: str) -> list[AnyOf]:
+    """Spaces at its ends are kept: " work " is not in "homework"."""
     word = run.strip()
-    return [frozenset((word,))] if len(word) > 1 or regex.fullmatch(r"\p{Han}", word) else []
+    return [frozenset((run,))] if len(word) > 1 or regex.fullmatch(r"\p{Han}", word) else []
 
 
 def _either(branches: list[list[AnyOf]]) -> list[AnyOf]:
