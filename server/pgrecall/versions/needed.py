@@ -1,7 +1,7 @@
 """The words that a text must hold for any of some patterns to match in it, drawn from the patterns themselves.
 
 Most messages tell no state: those that lack such words need not be read. On real dialogue the patterns took 139 us
-a message; looking for the words takes 28 us, and nine in ten need no more.
+a message; looking for the words takes 34 us, and nine in ten need no more.
 """
 
 from __future__ import annotations
