@@ -1,13 +1,18 @@
 -- What had been said by a moment: in the place of the tables that search.sql reads, so that it finds what it would find
 -- in a store that had received no more. Its CTEs go before those of search.sql (queries.py, over). An undated message
 -- counts from when it was received, a fact from when the last message that it rests on was said.
+-- late: hidden messages too, for the facts that rest on them: one that was drawn later was not there either.
 -- turn_index: the place among what had been said, as that store would have counted.
 -- spellings: those that a word of what had been said brings.
 -- parameters: user_id text, as_of timestamptz
 WITH late AS MATERIALIZED (
-    SELECT n, session_id, turn_index FROM messages AS m
-    WHERE user_id = %(user_id)b::text
-      AND coalesce(occurred_at, (SELECT received_at FROM requests AS r
+    SELECT n, session_id, turn_index
+    FROM (SELECT n, session_id, turn_index, occurred_at, request_id FROM messages
+          WHERE user_id = %(user_id)b::text
+          UNION ALL
+          SELECT n, session_id, turn_index, occurred_at, request_id FROM forgotten_messages
+          WHERE user_id = %(user_id)b::text) AS m
+    WHERE coalesce(occurred_at, (SELECT received_at FROM requests AS r
                                  WHERE r.user_id = %(user_id)b::text AND r.request_id = m.request_id))
           > %(as_of)b::timestamptz
 ), facts AS MATERIALIZED (

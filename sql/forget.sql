@@ -5,8 +5,9 @@
 -- 1. chosen: the messages that all of what is given picks (ids, session, time said); with `erase`, hidden ones too.
 -- 2. going: facts picked by their id (asked); facts left without a message they rest on; with `erase`, every fact
 --    that rests on a chosen one.
--- 3. What was derived from them goes: terms, dates, and spellings that no word of another memory brings. A message's
---    place in its session, and its request, stay: a replay is a repeat and brings nothing back.
+-- 3. What was derived from them goes: terms, dates, and spellings that no word of another memory brings (unspelt; with
+--    `erase` unwritten). A message's place in its session, and its request, stay: a replay is a repeat and brings
+--    nothing back.
 -- 4. audit: that it happened, never what was said.
 -- parameters: user_id text, audit_id uuid, ids uuid[], session_id text, since timestamptz, until timestamptz,
 --   erase boolean, selected_by text[]
@@ -97,7 +98,8 @@ WITH chosen AS MATERIALIZED (
         FROM unheld CROSS JOIN LATERAL unnest(coalesce(words, ARRAY[term])) AS word
         CROSS JOIN LATERAL generate_series(0, length(word)) AS gap
     ) AS lost
-    WHERE s.user_id = %(user_id)b::text AND s.key = lost.key AND s.missing = lost.missing AND s.term = lost.term
+    WHERE NOT %(erase)b::boolean
+      AND s.user_id = %(user_id)b::text AND s.key = lost.key AND s.missing = lost.missing AND s.term = lost.term
       AND NOT EXISTS (
           SELECT FROM terms AS t CROSS JOIN LATERAL unnest(coalesce(t.words, ARRAY[t.term])) AS word
           WHERE t.user_id = %(user_id)b::text AND t.term = lost.term AND t.n NOT IN (SELECT n FROM gone)
@@ -106,6 +108,18 @@ WITH chosen AS MATERIALIZED (
                           AND EXISTS (SELECT FROM generate_series(0, length(word) - 1) AS gap
                                       WHERE left(word, gap) || substr(word, gap + 2) = lost.key)
                 END)
+), unwritten AS (
+    -- Every spelling that no word of what is left brings: of what an older release analysed the words are not known
+    -- (NULL), and of what was hidden before the terms are gone. What is left gets its own back when it is analysed.
+    DELETE FROM spellings AS s
+    WHERE %(erase)b::boolean AND s.user_id = %(user_id)b::text
+      AND NOT EXISTS (
+          SELECT FROM (SELECT DISTINCT t.term, word
+                       FROM terms AS t CROSS JOIN LATERAL unnest(coalesce(t.words, ARRAY[t.term])) AS word
+                       WHERE t.user_id = %(user_id)b::text AND t.n NOT IN (SELECT n FROM gone)) AS held
+          CROSS JOIN LATERAL generate_series(0, length(word)) AS gap
+          WHERE held.term = s.term AND left(word, gap) || substr(word, gap + 2) = s.key
+            AND CASE WHEN gap = length(word) THEN 0 ELSE 1 END = s.missing)
 ), emptied AS (
     UPDATE sessions SET forgotten = sessions.forgotten + taken.messages
     FROM (SELECT session_id, count(*) AS messages FROM taken_messages GROUP BY session_id) AS taken

@@ -75,3 +75,15 @@ def estimate_tokens(rendered: str) -> int:
     others = _CJK.sub("", rendered)
     other_bytes = len(others.encode("utf-8", "surrogatepass"))
     return len(rendered) - len(others) + math.ceil(other_bytes / 3) + TOKENS_A_MEMORY
+
+
+def fitting(lines: Sequence[str], beside: Sequence[str], characters: int, tokens: int | None) -> int:
+    """How many of `lines`, from the first on, fit into the budgets of an answer that holds `beside` already."""
+    characters -= sum(map(len, beside))
+    left = math.inf if tokens is None else tokens - sum(map(estimate_tokens, beside))
+    for place, text in enumerate(lines):
+        characters -= len(text)
+        left -= estimate_tokens(text)
+        if characters < 0 or left < 0:
+            return place
+    return len(lines)

@@ -21,7 +21,7 @@ from pgrecall.language.recalling import missing_question, recall_question
 from pgrecall.lexical.intent import Intent, intent_of
 from pgrecall.lexical.question import LONGEST_READ, asked_terms
 from pgrecall.memory import Caps, FoundMemory, Question, RecallQuestion, StoredState, Vector
-from pgrecall.rendering import line
+from pgrecall.rendering import fitting, line
 from pgrecall.stopwords import has_words
 from pgrecall.store import Store
 from pgrecall.tally import Tally
@@ -48,7 +48,7 @@ class Evidence:
     intent: Intent | None = None
     asks_for: Wanted = Wanted.OTHER
     withheld: Sequence[StoredState] = ()
-    """What it left out, each memory once."""
+    """What it left out, each memory once, as far as an answer has room for it."""
 
 
 class Searching:
@@ -128,10 +128,16 @@ class Searching:
         if missing is not None:
             second = await self._blended(query, missing, deadline)
             memories = await self._found(call, replace(question, first=blended, second=second), deadline)
-        left_out = {one.n: one for one in told if one.n in gone}
-        return Evidence(
-            await self._tagged(call, memories, deadline), intent, wanted(call.query), tuple(left_out.values())
-        )
+        tagged = await self._tagged(call, memories, deadline)
+        left_out = tuple({one.n: one for one in told if one.n in gone}.values())
+        return Evidence(tagged, intent, wanted(call.query), left_out[: self._fitting(left_out, tagged)])
+
+    def _fitting(self, withheld: Sequence[StoredState], memories: Sequence[FoundMemory]) -> int:
+        """How many of the withheld an answer may list: with its evidence it keeps to the budgets."""
+        caps = self._caps
+        shown = [line(one.occurred_at, one.speaker, one.content, one.dates) + one.tag for one in memories]
+        listed = [line(one.occurred_at, one.speaker, one.content) for one in withheld]
+        return fitting(listed, shown, caps.return_char_budget, caps.return_token_budget) if listed else 0
 
     async def _times(
         self, call: SearchCall, recalled: RecallQuestion | None, deadline: Deadline

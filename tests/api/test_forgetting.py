@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
 from tests.api.calling import AT_14, added, contents, found, post, rows
@@ -182,3 +183,40 @@ def test_forget_id_restores_what_that_call_hid_and_no_more(client: httpx2.Client
     assert post(client, "/restore", {"user_id": user, "forget_id": first["forget_id"]}).json()["messages"] == 1
     assert seen(client, user) == SECRET - {"heron"}
     assert post(client, "/restore", {"user_id": user, "forget_id": first["forget_id"]}).json()["messages"] == 0
+
+
+def test_what_was_hidden_belongs_to_the_forgetting_that_hid_it(client: httpx2.Client, user: str) -> None:
+    ids = told(client, user)
+    first = post(client, "/forget", {"user_id": user, "ids": [ids["locker"]]}).json()
+    second = post(client, "/forget", {"user_id": user, "session_id": "s-1"}).json()
+    assert (first["messages"], second["messages"]) == (1, 2)
+    assert post(client, "/restore", {"user_id": user, "forget_id": second["forget_id"]}).json()["messages"] == 2
+    assert seen(client, user) == SECRET - {"locker"}
+    assert post(client, "/restore", {"user_id": user, "forget_id": first["forget_id"]}).json()["messages"] == 1
+    assert seen(client, user) == SECRET
+
+
+@pytest.mark.parametrize("hidden_before", [False, True])
+def test_erasing_leaves_no_spelling_of_what_an_older_release_analysed(
+    client: httpx2.Client, database: str, user: str, hidden_before: bool
+) -> None:
+    added(client, user, "sailing quokkas", session_id="gone")
+    added(client, user, "she sails", session_id="kept")
+    with psycopg.connect(database, autocommit=True) as connection:  # as it was before words were kept
+        connection.execute("UPDATE terms SET words = NULL WHERE user_id = %s", [user])
+    selection = {"user_id": user, "session_id": "gone"}
+    if hidden_before:
+        post(client, "/forget", selection)
+    assert post(client, "/forget", {**selection, "erase": True}).json()["messages"] == 1
+    keys = {key for (key,) in rows(database, "SELECT key FROM spellings WHERE user_id = %s", [user])}
+    assert not {key for key in keys if "sailin" in key or "quokk" in key}
+
+
+def test_erasing_keeps_the_spellings_of_what_is_left(client: httpx2.Client, database: str, user: str) -> None:
+    added(client, user, "she sails", session_id="kept")
+    statement = "SELECT key, missing, term FROM spellings WHERE user_id = %s ORDER BY key, missing, term"
+    before = rows(database, statement, [user])
+    added(client, user, "sailing quokkas", session_id="gone")
+    assert len(rows(database, statement, [user])) > len(before) > 0
+    post(client, "/forget", {"user_id": user, "session_id": "gone", "erase": True})
+    assert rows(database, statement, [user]) == before

@@ -16,6 +16,9 @@ from tests.api.calling import AT_14, added, found
         ("Pacific/Auckland", AT_14, "[2023-05-21 02:00] I: I ran today [= 21 May 2023]"),
         ("-05:30", AT_14, "[2023-05-20 08:30] I: I ran today [= 20 May 2023]"),
         ("Nowhere/Atall", AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
+        ("+5:99", AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
+        ("+0560", AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
+        ("+5:59", AT_14, "[2023-05-20 19:59] I: I ran today [= 20 May 2023]"),
         (7, AT_14, "[2023-05-20 14:00] I: I ran today [= 20 May 2023]"),
     ],
 )

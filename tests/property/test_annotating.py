@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 from hypothesis import given
@@ -39,3 +40,14 @@ def test_what_is_found_stands_in_the_text_in_order_and_apart(text: str, said_on:
 @given(texts)
 def test_without_a_date_only_what_needs_none_is_found(text: str) -> None:
     assert {one.rule for one in find(text, None)} <= {"absolute"}
+
+
+@given(texts, days, days)
+def test_what_is_pasted_back_is_glossed_only_where_it_had_no_note(
+    text: str, said_on: date, pasted_on: date
+) -> None:
+    once = annotated(text, find(text, said_on), said_on)
+    found = find(once, pasted_on)
+    twice = annotated(once, found, pasted_on)
+    assert verbatim(twice, found, pasted_on) == once
+    assert not re.search(r" \[= [^\[\]\n]{1,100}\] \[= ", twice) or re.search(r"\] ?\[= ", once)

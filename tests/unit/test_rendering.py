@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pgrecall.rendering import created_at, estimate_tokens, fold, line, line_key
+from pgrecall.rendering import created_at, estimate_tokens, fitting, fold, line, line_key
 from pgrecall.temporal.finding import find
 
 MAY_20 = datetime(2023, 5, 20, 14, tzinfo=UTC)
@@ -90,3 +90,13 @@ def test_line_key_is_half_a_sha256() -> None:
 )
 def test_tokens_are_estimated_from_above(rendered: str, tokens: int) -> None:
     assert estimate_tokens(rendered) == tokens
+
+
+@pytest.mark.parametrize(
+    ("characters", "tokens", "fits"),
+    [(1000, None, 3), (40, None, 3), (39, None, 2), (19, None, 0), (1000, 96, 3), (1000, 95, 2), (1000, 1, 0)],
+)
+def test_what_else_is_listed_keeps_to_the_budgets_that_the_evidence_left(
+    characters: int, tokens: int | None, fits: int
+) -> None:
+    assert fitting(["a" * 10] * 3, ["b" * 10], characters, tokens) == fits

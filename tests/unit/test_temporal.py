@@ -205,3 +205,64 @@ def test_a_grammar_that_names_no_rule_is_refused() -> None:
 )
 def test_festivals_titles_and_birthdays_name_no_time_of_their_own(text: str) -> None:
     assert find(text, date(2023, 6, 7)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The dentist appointment was moved to July 2", ["2023-07-02"]),
+        ("The meeting moved to Thursday", ["2023-06-15"]),
+        ("Our flight got rescheduled for Sunday", ["2023-06-11"]),
+        ("The match was postponed until Saturday", ["2023-06-10"]),
+        ("They brought the exam forward to Monday", ["2023-06-12"]),
+        ("I was told to come back on Thursday", ["2023-06-15"]),
+        ("She asked me to call on Monday", ["2023-06-12"]),
+        ("He promised to call on Friday", ["2023-06-16"]),
+        ("The wedding was moved from May to September", []),
+        ("The trip was moved from 3 July to 9 July", []),
+        ("I moved to Lisbon on Thursday", ["2023-06-08"]),
+        ("She brought the cake on Monday", ["2023-06-05"]),
+        ("He told me on Thursday to come", ["2023-06-08"]),
+        ("I changed to a new job on Monday", ["2023-06-05"]),
+        ("会议改到周四了", ["2023-06-15"]),
+        ("牙医改到7月2号了", ["2023-07-02"]),
+        ("考试推迟到周五了", ["2023-06-16"]),
+        ("我们约在周六了", ["2023-06-10"]),
+        ("周四我们约在咖啡馆了", ["2023-06-08"]),
+        ("我周四搬到里斯本了", ["2023-06-08"]),
+    ],
+)
+def test_what_is_moved_or_asked_for_is_still_to_come(text: str, expected: list[str]) -> None:
+    assert days(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I ran yesterday [= 7 May 2023]", ["2023-05-07"]),
+        ("last Friday [= 2 June 2023, the Friday before 9 June 2023] I sang", ["2023-06-02"]),
+        ("two weeks ago [= the week of 22 May 2023]", []),
+        ("last week [= the week before 2 June 2023] and today", ["2023-06-09"]),
+        ("我昨天 [= 2023年5月7日]去了", ["2023-05-07"]),
+        ("去年夏天[= 2022年夏天]", ["2022-06-01/2022-08-31"]),
+    ],
+)
+def test_what_has_its_note_gets_no_other_and_means_what_the_note_says(text: str, expected: list[str]) -> None:
+    day = date(2023, 6, 9)
+    assert days(text) == expected
+    pasted = text.replace(" and today", "")
+    assert annotated(pasted, find(pasted, day), day) == pasted
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ("去年", "2022年"), ("来年", "2024年"), ("上一年", "2022年"), ("前年", "2021年"), ("元月", "2023年1月"),
+        ("去年夏天", "2022年夏天"), ("去年5月", "2022年5月"), ("上季度", "2023年第一季度"), ("三年前", "2020年"),
+        ("上上周末", "2023年5月27日起的周末"), ("前年冬天", "2021至2022年冬天"), ("大前天", "2023年6月6日"),
+    ],
+)  # fmt: skip
+def test_a_chinese_note_has_the_units_of_its_language(said: str, note: str) -> None:
+    day = date(2023, 6, 9)
+    text = f"我{said}去了那里"
+    assert annotated(text, find(text, day), day) == f"我{said} [= {note}]去了那里"

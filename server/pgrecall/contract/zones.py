@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-_OFFSET = re.compile(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE | re.ASCII)
+_OFFSET = re.compile(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE | re.ASCII)
 _LONGEST_NAME = 64
 
 
 @lru_cache(maxsize=1024)
 def zone_of(name: str) -> tzinfo | None:
-    """The zone of an IANA name (`Europe/Berlin`) or an offset (`+02:00`, `UTC+2`); None where it is neither."""
+    """The zone of an IANA name (`Europe/Berlin`) or an offset (`+02:00`, `UTC+2`); None where it is neither, as
+    `+5:99` is."""
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from pgrecall.temporal.expressions import TimeExpression
-from pgrecall.temporal.finding import Reading, apart, in_lower_case, unquoted
+from pgrecall.temporal.finding import Reading, apart, in_lower_case, unglossed, unquoted
 from pgrecall.temporal.grammar import Language, languages
 from pgrecall.temporal.tense import Tense
 
@@ -25,7 +25,7 @@ def asked(question: str, as_of: date | None) -> tuple[TimeExpression, ...]:
         reading = Reading(language, question, lowered, as_of, Tense.PAST)
         own = apart([*reading.expressions(language.asking), *reading.expressions(language.telling)])
         found += [one for one in own if not _bounds(language, lowered, one)]
-    return apart(unquoted(question, found))
+    return apart(unglossed(question, unquoted(question, found)))
 
 
 def _bounds(language: Language, lowered: str, expression: TimeExpression) -> bool:

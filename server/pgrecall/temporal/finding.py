@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import islice
@@ -23,8 +23,8 @@ SINCE = "since"
 _QUOTED = regex.compile(
     r"\"[^\"\n]{1,80}+\"|“[^”\n]{1,80}+”|《[^》\n]{1,80}+》|「[^」\n]{1,80}+」|『[^』\n]{1,80}+』"
 )
-
-
+_NOTE = regex.compile(r" ?\[= ([^\[\]\n]{1,100}+)\]")
+"""What annotating.py writes beside an expression, in a text that someone pasted back."""
 MOST_TRIED = 2_500
 """Words of one text that are tried as the beginning of an expression: a book has fewer, a trap more."""
 
@@ -40,7 +40,7 @@ def find(text: str, said_on: date | None) -> tuple[TimeExpression, ...]:
         for language in languages()
         for expression in Reading(language, text, lowered, said_on).expressions(language.telling)
     ]
-    return apart(unquoted(text, found))
+    return apart(unglossed(text, unquoted(text, found)))
 
 
 def in_lower_case(text: str) -> str:
@@ -140,3 +140,24 @@ def unquoted(text: str, found: Sequence[TimeExpression]) -> Sequence[TimeExpress
         for one in found
         if not (before := bisect_right(starts, one.start)) or ends[starts[before - 1]] <= one.start
     ]
+
+
+def unglossed(text: str, found: Sequence[TimeExpression]) -> Sequence[TimeExpression]:
+    """Without what has its note already, `yesterday [= 7 May 2023]`: it was said on another day. Of a note the full
+    date that it begins with is read, and no more: in `the week before 9 June 2023` no day of June is meant."""
+    notes = list(_NOTE.finditer(text)) if found else []
+    if not notes:
+        return found
+    starts = [note.start() for note in notes]
+
+    def stands(one: TimeExpression) -> bool:
+        last = bisect_left(starts, one.end)
+        if last < len(notes) and starts[last] == one.end:
+            return False
+        before = bisect_right(starts, one.start) - 1
+        note = notes[before] if before >= 0 else None
+        if note is None or note.end() <= one.start:
+            return True
+        return one.rule == ABSOLUTE and one.start == note.start(1)
+
+    return [one for one in found if stands(one)]
