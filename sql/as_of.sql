@@ -35,6 +35,7 @@ WITH late AS MATERIALIZED (
     SELECT t.* FROM terms AS t JOIN present USING (n) WHERE t.user_id = %(user_id)b::text
 ), users AS MATERIALIZED (
     SELECT %(user_id)b::text AS user_id, (SELECT count(*) FROM present) AS next_n, 0 AS forgotten,
+           0::bigint AS indexed_through,
            (SELECT coalesce(sum(length), 0) FROM (SELECT DISTINCT n, length FROM terms) AS memories) AS terms_length
 ), spellings AS NOT MATERIALIZED (
     SELECT s.* FROM spellings AS s

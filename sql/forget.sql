@@ -5,7 +5,7 @@
 -- 1. chosen: the messages that all of what is given picks (ids, session, time said); with `erase`, hidden ones too.
 -- 2. going: facts picked by their id (asked); facts left without a message they rest on; with `erase`, every fact
 --    that rests on a chosen one.
--- 3. What was derived from them goes: terms, dates, and spellings that no word of another memory brings (unspelt; with
+-- 3. What was derived from them goes: terms, dates, vectors of the index, and spellings that no word of another memory brings (unspelt; with
 --    `erase` unwritten). A message's place in its session, and its request, stay: a replay is a repeat and brings
 --    nothing back.
 -- 4. audit: that it happened, never what was said.
@@ -83,6 +83,8 @@ WITH chosen AS MATERIALIZED (
 ), unheld AS (
     DELETE FROM terms USING gone WHERE terms.user_id = %(user_id)b::text AND terms.n = gone.n
     RETURNING terms.n, term, length, words
+), unindexed AS (
+    DELETE FROM large_vectors AS l USING gone WHERE l.user_id = %(user_id)b::text AND l.n = gone.n
 ), undated AS (
     DELETE FROM dates USING gone WHERE dates.user_id = %(user_id)b::text AND dates.n = gone.n
 ), untold AS (

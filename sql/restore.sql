@@ -75,7 +75,9 @@ WITH memories AS MATERIALIZED (
 ), counts AS MATERIALIZED (
     SELECT (SELECT count(*) FROM found_messages) AS messages, (SELECT count(*) FROM found_facts) AS facts
 ), owner AS (
-    UPDATE users SET forgotten = forgotten - messages - facts, terms_length = terms_length + %(terms_length)b::bigint
+    -- The vectors' index reaches what comes back when it has been copied again: until then from there on is scanned.
+    UPDATE users SET forgotten = forgotten - messages - facts, terms_length = terms_length + %(terms_length)b::bigint,
+                     indexed_through = least(indexed_through, (SELECT min(n) FROM memories))
     FROM counts WHERE user_id = %(user_id)b::text AND messages + facts > 0
 ), audited AS (
     INSERT INTO audit (user_id, audit_id, action, selected_by, messages, facts)

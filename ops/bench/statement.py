@@ -127,7 +127,7 @@ def main() -> None:
                 weights = DENSE_ONLY if chosen.dense else Weights()
                 caps = Caps(window_radius=chosen.radius, weights=weights)
                 asking = Question(vector, None, () if chosen.dense else asked)
-                parameters = {"user_id": f"u{size}", **search_parameters(asking, 100, caps)}
+                parameters = {"user_id": f"u{size}", **search_parameters(f"u{size}", asking, 100, caps)}
                 plain = {"user_id": f"u{size}", "query": HalfVector(vector)}
                 scans.append(timed(connection, SCAN, plain))
                 searches.append(timed(connection, query("search").text, parameters))

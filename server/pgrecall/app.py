@@ -25,8 +25,10 @@ from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.static import StaticEmbedder
 from pgrecall.errors import PgrecallError, StartRefused
 from pgrecall.forgetting import Forgetting
+from pgrecall.indexing import Indexing
 from pgrecall.language.protocol import LanguageModel
 from pgrecall.memory import Caps, Weights
+from pgrecall.readiness import PGVECTOR_HNSW
 from pgrecall.routes import Services, answer, failed, router
 from pgrecall.searching import Searching
 from pgrecall.settings import Settings, revealed
@@ -54,17 +56,21 @@ def create_app(settings: Settings, database_url: str) -> FastAPI:
             schema=settings.database_schema,
             pool_size=settings.pool_size,
             prepare=settings.database_prepare == "auto",
+            candidates=candidates(settings),
         )
         # The grammars take a second to compile, which the first Add shall not wait for.
         await asyncio.gather(store.open(), asyncio.to_thread(languages))
         try:
             app.state.services = services(settings, store, embedder, model, tally, access)
-            behind = asyncio.create_task(Analysing(store).run())
+            behind = [asyncio.create_task(Analysing(store).run())]
+            if settings.index_from and store.pgvector >= PGVECTOR_HNSW:
+                behind.append(asyncio.create_task(Indexing(store, settings.index_from).run()))
             try:
                 yield
             finally:
-                behind.cancel()
-                await asyncio.wait([behind])
+                for task in behind:
+                    task.cancel()
+                await asyncio.wait(behind)
         finally:
             await store.close()
             await embedder.close()
@@ -82,6 +88,11 @@ def create_app(settings: Settings, database_url: str) -> FastAPI:
     app.add_exception_handler(HTTPException, on_http)
     app.add_middleware(Shield)
     return app
+
+
+def candidates(settings: Settings) -> int:
+    """Never fewer than a search may be asked for."""
+    return max(settings.hnsw_ef_search, settings.return_limit)
 
 
 def services(
@@ -131,6 +142,7 @@ def services(
             glossed=settings.resolve_dates,
             tagged=settings.version_tags,
             variety=settings.variety,
+            candidates=candidates(settings),
         ),
         withhold=WITHHELD[settings.withhold],
         tally=tally,

@@ -108,8 +108,11 @@ def wait_for(url: str, wait: float) -> psycopg.Connection[TupleRow]:
 class Connections:
     """A pool; each statement travels in one pipeline behind the preamble: one round trip, one transaction."""
 
-    def __init__(self, url: str, *, schema: str, pool_size: int, prepare: bool) -> None:
+    def __init__(self, url: str, *, schema: str, pool_size: int, prepare: bool, ef_search: int) -> None:
         self._schema = schema
+        self._ef_search = str(ef_search)
+        self.pgvector: tuple[int, ...] = ()
+        """Its version; empty until opened."""
         self._prepare = prepare
         self._search_path = ""
         self._halfvec: TypeInfo | None = None
@@ -136,7 +139,8 @@ class Connections:
                 row = await cursor.fetchone()
             if row is None:
                 raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
-            extension_schema, oid, array_oid = row
+            extension_schema, oid, array_oid, version = row
+            self.pgvector = tuple(int(part) for part in version.split(".")[:3])
             self._halfvec = TypeInfo("halfvec", oid, array_oid)
             self._search_path = search_path(self._schema, extension_schema)
             await self._pool.open(wait=True, timeout=CONNECT_TIMEOUT)
@@ -191,6 +195,7 @@ class Connections:
                 "user_id": key,
                 "search_path": self._search_path,
                 "statement_timeout": str(max(1, int(deadline.left * 1000))),
+                "ef_search": self._ef_search,
             }
             cursor = connection.cursor()
             async with connection.pipeline():

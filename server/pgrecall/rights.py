@@ -12,7 +12,10 @@ from pgrecall.models import VERSION_TABLE, Base
 
 WRITTEN = ("SELECT", "INSERT", "UPDATE")
 """On every table."""
-EMPTIED = ("dates", "facts", "forgotten_facts", "forgotten_messages", "messages", "spellings", "states", "terms")
+EMPTIED = (
+    "dates", "facts", "forgotten_facts", "forgotten_messages", "large_vectors", "messages", "spellings", "states",
+    "terms",
+)  # fmt: skip
 """Tables from which rows go, when they are made anew or forgotten: there DELETE as well."""
 VIEWS = ("log", "fact_log")
 """For whoever reads a log in psql; the server does not."""

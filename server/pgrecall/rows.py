@@ -11,6 +11,7 @@ from uuid import UUID
 from pgvector import HalfVector
 from psycopg.types.numeric import Int2
 
+from pgrecall.coded import coded
 from pgrecall.derived import Derived, derive, derived_parameters
 from pgrecall.ids import stored_id
 from pgrecall.memory import (
@@ -150,8 +151,8 @@ def selection_parameters(selection: Selection, audit_id: UUID) -> dict[str, Any]
     }
 
 
-def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, Any]:
-    """What sql/search.sql is given."""
+def search_parameters(key: str, question: Question, top_k: int, caps: Caps) -> dict[str, Any]:
+    """What sql/search.sql is given for the user with this stored key."""
     memories = min(top_k, caps.return_limit)
     asked, weights, newest_first = question.terms, caps.weights, question.newest_first
     if question.first is None and not asked:  # then distance is age
@@ -170,8 +171,8 @@ def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, A
         "last_days": [last for _, last in question.times],
         "variety": caps.variety,
         "ties": -1 if newest_first else 1,
-        "query": None if question.first is None else HalfVector(question.first),
-        "second": None if question.second is None else HalfVector(question.second),
+        "candidates": caps.candidates,
+        **_asked_vectors(key, question),
         "hits": HITS_PER_MEMORY * memories,
         "radius": caps.window_radius,
         "memories": memories,
@@ -181,6 +182,15 @@ def search_parameters(question: Question, top_k: int, caps: Caps) -> dict[str, A
         "glossed": caps.glossed,
         "withheld": list(question.withheld),
         "tagged": caps.tagged,
+    }
+
+
+def _asked_vectors(key: str, question: Question) -> dict[str, HalfVector | None]:
+    """Each as it is, and with the code of the user."""
+    given = {"query": question.first, "second": question.second}
+    return {name: None if vector is None else HalfVector(vector) for name, vector in given.items()} | {
+        name: None if vector is None else HalfVector(coded(vector, key))
+        for name, vector in {"coded": question.first, "second_coded": question.second}.items()
     }
 
 

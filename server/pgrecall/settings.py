@@ -83,6 +83,10 @@ class Settings(BaseModel):
     withhold: Literal["off", "current", "dated", "both"] = Field(
         "off", description="leave out what was replaced, of questions for the present, a date, or both"
     )
+    hnsw_ef_search: int = Field(
+        400, ge=1, le=1000, description="candidates of each kind, and of the vectors' index for large logs"
+    )
+    index_from: int = Field(20_000, ge=0, description="memories above which a log gets that index; 0: never")
     raw_first: bool = Field(True, description="verbatim messages before facts")
     return_char_budget: int = Field(400_000, ge=1, description="characters of the lines a search returns")
     return_token_budget: int | None = Field(None, ge=1, description="estimated tokens; unset: no bound")

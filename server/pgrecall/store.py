@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgvector import HalfVector
 from psycopg.rows import TupleRow
 
+from pgrecall.coded import user_code
 from pgrecall.connections import Connections
 from pgrecall.deadline import Deadline
 from pgrecall.ids import stored_id
@@ -27,6 +29,8 @@ from pgrecall.rows import (
     stored_state,
 )
 
+INDEX_LOCK = 0x70677265_696E6478
+"""Key of the advisory lock of who copies vectors: "pgreindx" in ASCII."""
 BATCH_CHARACTERS = 1_000_000
 """Of memories that are analysed at once: some 2 s in a thread."""
 
@@ -34,12 +38,21 @@ BATCH_CHARACTERS = 1_000_000
 class Store:
     """The memories of all users. Every method raises DatabaseUnavailable and DeadlineExceeded."""
 
-    def __init__(self, url: str, *, schema: str, pool_size: int, prepare: bool) -> None:
-        self._connections = Connections(url, schema=schema, pool_size=pool_size, prepare=prepare)
+    def __init__(
+        self, url: str, *, schema: str, pool_size: int, prepare: bool, candidates: int = Caps().candidates
+    ) -> None:
+        self._connections = Connections(
+            url, schema=schema, pool_size=pool_size, prepare=prepare, ef_search=candidates
+        )
 
     async def open(self) -> None:
         """Raises StartRefused."""
         await self._connections.open()
+
+    @property
+    def pgvector(self) -> tuple[int, ...]:
+        """Version of the extension, once opened."""
+        return self._connections.pgvector
 
     async def close(self) -> None:
         await self._connections.close()
@@ -83,7 +96,7 @@ class Store:
         self, user_id: str, question: Question, top_k: int, caps: Caps, deadline: Deadline
     ) -> list[FoundMemory]:
         """The evidence, ordered and bounded as sql/search.sql says."""
-        parameters = search_parameters(question, top_k, caps)
+        parameters = search_parameters(stored_id(user_id)[0], question, top_k, caps)
         rows = await self._run_as_of(query("search"), user_id, parameters, question.as_of, deadline)
         return [found(row) for row in rows]
 
@@ -147,6 +160,23 @@ class Store:
         parameters = await asyncio.to_thread(analysis_parameters, rows)
         written = await self._connections.run(key, query("reanalyse"), parameters, deadline, locked=True)
         return len(rows) if written else 0
+
+    async def unindexed(self, after: str, index_from: int, deadline: Deadline) -> str | None:
+        """The stored key of the first user after one whose large log is not all in the vectors' index."""
+        rows = await self._connections.run(after, query("unindexed"), {"index_from": index_from}, deadline)
+        return str(rows[0][0]) if rows else None
+
+    async def index(self, key: str, most: int, deadline: Deadline) -> int:
+        """Copy the next vectors of the user with this stored key into the index, of at most `most` numbers; of how
+        many, 0 where none wait, or another server is at it."""
+        parameters = {"code": HalfVector(user_code(key)), "most": most, "lock": INDEX_LOCK}
+        rows = await self._connections.run(key, query("copy"), parameters, deadline)
+        if not rows:
+            return 0
+        since, until = rows[0]
+        done = {"since": since, "until": until}
+        await self._connections.run(key, query("copied"), done, deadline, locked=True)
+        return int(until - since)
 
     async def counts(self, deadline: Deadline) -> dict[str, int]:
         """How many users and memories are stored."""

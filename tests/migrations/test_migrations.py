@@ -134,7 +134,7 @@ def test_migration_that_waits_for_a_lock_gives_up(new_database: Callable[..., st
             migrating.downgrade(url, "public", "base")
         assert "pgrecall migrate" in refusal.value.remedy
     with connections.administration(url, "public") as connection:
-        assert migrating.current(connection) == "0003", "the step that waited for messages"
+        assert migrating.current(connection) == "0007", "the step that waited for messages"
     assert migrating.downgrade(url, "public", "base") == "base", "the migrators' lock was given back"
 
 
@@ -201,6 +201,9 @@ def test_every_migration_bounds_its_waits_in_both_directions() -> None:
     for path in (shipped("migrations") / "versions").glob("*.py"):
         _, up, down = path.read_text(encoding="utf-8").replace("def downgrade", "def upgrade").split("def upgrade")
         for direction in (up, down):
+            if "autocommit_block" in direction:  # built online: it blocks nobody, however long it takes
+                assert "postgresql_concurrently=True" in direction, path.name
+                continue
             assert "SET LOCAL lock_timeout" in direction, path.name
             assert "SET LOCAL statement_timeout" in direction, path.name
 
@@ -247,7 +250,13 @@ def test_every_key_and_index_begins_with_the_user(database: str) -> None:
     """
     found = {str(index): column for index, column in rows(database, first_columns)}
     others = {name for name, column in found.items() if column != "user_id"}
-    assert others == {"embedding_identity_pkey", "pgrecall_version_pkc"}
+    # Of the vectors' index the code of the user is a part; a key that led with the user would tempt the planner.
+    assert others == {
+        "embedding_identity_pkey",
+        "large_vectors_coded_idx",
+        "large_vectors_pkey",
+        "pgrecall_version_pkc",
+    }
     assert len(found) > len(others) + 4
 
 

@@ -110,7 +110,7 @@ def walk(log: Sequence[Kept], question: Question, caps: Caps, hits: int) -> Iter
     """The best hits, each message with its neighbours: nearest first, earlier before later."""
     newest = question.first is None and not question.terms
     weights = DENSE_ONLY if newest else caps.weights
-    scored = list(zip(log, scoring.totals(log, question, weights), strict=True))
+    scored = list(zip(log, scoring.totals(log, question, weights, caps.candidates), strict=True))
 
     def rank(pair: tuple[Kept, float]) -> tuple[Any, ...]:
         memory, (when, turn) = pair[0], pair[0].when

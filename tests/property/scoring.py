@@ -29,8 +29,13 @@ def similarity(memory: Kept, question: Question) -> float:
     return max(float(np.dot(memory.vector, vector)) for vector in given)
 
 
-def totals(log: Sequence[Kept], question: Question, weights: Weights) -> list[float]:
-    """One score a memory, in the order of the log."""
+PASSED_ON = 0.2
+"""Share of what vectors and words give at most, below which a score is not passed on to neighbours."""
+
+
+def totals(log: Sequence[Kept], question: Question, weights: Weights, candidates: int) -> list[float]:
+    """One score a memory, in the order of the log. Of vectors and words only what is better than the last of the
+    best `candidates` counts."""
     if not log:
         return []
     if question.first is None and question.terms:
@@ -38,22 +43,25 @@ def totals(log: Sequence[Kept], question: Question, weights: Weights) -> list[fl
     near = [similarity(memory, question) for memory in log]
     answered = posted(log, question, weights)
     words = bm25(log, answered)
-    low, high, most = min(near), max(near), max(words)
+    low, high, most = sorted(near, reverse=True)[:candidates][-1], max(near), max(words)
+    heaviest = sorted((word for word in words if word), reverse=True)[:candidates]
+    least = heaviest[-1] if len(heaviest) == candidates else 0.0
     trust = min(1.0, max((asked.weight for asked, _ in answered), default=1.0))
     base = {
-        memory.id: weights.dense * ((near[place] - low) / (high - low) if high > low else 0.0)
-        + weights.lexical * (trust * words[place] / most if most else 0.0)
+        memory.id: weights.dense * (max(near[place] - low, 0) / (high - low) if high > low else 0.0)
+        + weights.lexical * (trust * max(words[place] - least, 0) / (most - least) if most > least else 0.0)
         for place, memory in enumerate(log)
     }
     own = {memory.id: base[memory.id] + weights.fact * best_fact(log, memory, base) for memory in log}
-    shares = held(log, question, answered, trust)
-    return [
-        own[memory.id]
-        + around(log, memory, own, weights)
-        + weights.session * shares.get(memory.session_id, 0.0)
-        + (weights.time if timely(memory, question) else 0.0)
-        for memory in log
-    ]
+    gives = {id_: one if one >= PASSED_ON * (weights.dense + weights.lexical) else 0.0 for id_, one in own.items()}
+    heavy = [memory for place, memory in enumerate(log) if words[place] > least]
+    shares = held(log, heavy, question, answered, trust)
+    scores = []
+    for memory in log:
+        score = own[memory.id] + around(log, memory, gives, weights)
+        score += weights.session * shares.get(memory.session_id, 0.0) if score > 0 else 0.0
+        scores.append(score + (weights.time if timely(memory, question) else 0.0))
+    return scores
 
 
 def timely(memory: Kept, question: Question) -> bool:
@@ -119,28 +127,33 @@ def bm25(log: Sequence[Kept], answered: Sequence[tuple[AskedTerm, list[str]]]) -
 
 
 def held(
-    log: Sequence[Kept], question: Question, answered: Sequence[tuple[AskedTerm, list[str]]], trust: float
+    log: Sequence[Kept],
+    heavy: Sequence[Kept],
+    question: Question,
+    answered: Sequence[tuple[AskedTerm, list[str]]],
+    trust: float,
 ) -> dict[str, float]:
-    """The share of the question's first 62 terms, by rarity among sessions, that each session's messages hold."""
-    sessions = {memory.session_id for memory in log}
+    """The share of the question's first 62 terms, by rarity among sessions, that those messages of each session
+    hold whose words count. How many sessions hold a term is estimated, as if its holders were spread at random."""
+    sessions = len({memory.session_id for memory in log})
     first = {asked.term for asked in question.terms[:62]}
     weight = {asked.term: asked.weight for asked in question.terms}
     holding = {
         asked.term: {
             memory.session_id
-            for memory in log
+            for memory in heavy
             if memory.kind is Kind.MESSAGE and any(term in memory.analysis.terms for term in terms)
         }
         for asked, terms in answered
         if asked.term in first
     }
-    rarity = {
-        term: float(
-            round(weight[term] * 1e11 * math.log(1 + max(len(sessions) - len(those) + 0.5, 0) / (len(those) + 0.5)))
-        )
-        for term, those in holding.items()
-        if those
-    }
+    rarity = {}
+    for asked, terms in answered:
+        if asked.term in first:
+            postings = sum(term in memory.analysis.terms for memory in log for term in terms)
+            among = sessions * (1 - math.exp(-postings / sessions))
+            idf = math.log(1 + max(sessions - among + 0.5, 0) / (among + 0.5))
+            rarity[asked.term] = float(round(weight[asked.term] * 1e11 * idf))
     sums: dict[str, float] = defaultdict(float)
     for term, idf in rarity.items():
         for session_id in holding[term]:

@@ -68,6 +68,7 @@ caps = st.builds(
     return_token_budget=st.sampled_from([None, None, 1, 90, 250]),
     weights=st.just(DENSE_ONLY),
     variety=st.sampled_from([0.0, 0.0, 0.25, 0.5, 1.0]),
+    candidates=st.sampled_from([1, 2, 4, 400, 400]),
 )
 by_vectors = st.builds(
     Asked,

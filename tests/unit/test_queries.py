@@ -79,14 +79,14 @@ def test_search_returns_the_columns_that_are_read(connection: psycopg.Connection
     _, types = prepared(connection, statement)
     said = ["integer", "uuid", "text", "text", "timestamp with time zone", "smallint"]
     assert types == [*said, "double precision", "jsonb", "bigint"]
-    parameters = {"user_id": "nobody", **rows.search_parameters(Question(), 1, Caps())}
+    parameters = {"user_id": "nobody", **rows.search_parameters("nobody", Question(), 1, Caps())}
     names = [column.name for column in connection.execute(statement.text, parameters).description or []]
     read = inspect.getsource(rows.found).replace("id_", "id").replace(" offset,", " utc_offset,")
     assert ", ".join(names) + " = row" in read
 
 
 def test_search_is_given_what_it_declares() -> None:
-    given = {"user_id", *rows.search_parameters(Question(), 1, Caps())}
+    given = {"user_id", *rows.search_parameters("nobody", Question(), 1, Caps())}
     assert given == set(query("search").parameters)
 
 

@@ -227,7 +227,10 @@ class TestWithheld:
 
     def test_appointments_of_which_the_question_names_none_all_stay(self) -> None:
         two = chains([told("dentist", 1, "3 May", "appointment"), told("haircut", 2, "9 May", "appointment")])
-        texts = {"dentist": "My dentist appointment is 3 May", "haircut": "My haircut appointment is 9 May"}
+        texts: dict[Hashable, str] = {
+            "dentist": "My dentist appointment is 3 May",
+            "haircut": "My haircut appointment is 9 May",
+        }
         assert withheld(two, "When is my appointment?", None, BOTH, texts=texts) == set()
 
     def test_another_persons_state_is_another_chain(self) -> None:

@@ -5,7 +5,7 @@ distribute by it. Ids compare as bytes (COLLATE "C").
 """
 
 from pgrecall.models.base import VERSION_TABLE, Base
-from pgrecall.models.derived import DateSaid, Spelling, State, Term
+from pgrecall.models.derived import DateSaid, LargeVector, Spelling, State, Term
 from pgrecall.models.forgetting import Audit, ForgottenFact, ForgottenMessage
 from pgrecall.models.identity import EmbeddingIdentityRow
 from pgrecall.models.log import Fact, Message, Request, Session, User
@@ -19,6 +19,7 @@ __all__ = [
     "Fact",
     "ForgottenFact",
     "ForgottenMessage",
+    "LargeVector",
     "Message",
     "Request",
     "Session",

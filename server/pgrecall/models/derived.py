@@ -1,12 +1,15 @@
-"""What is derived from memories: terms, spellings, states, dates."""
+"""What is derived from memories: terms, spellings, states, dates, vectors of large logs."""
 
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
+from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import ARRAY, Boolean, Date, Index, Integer, PrimaryKeyConstraint, SmallInteger, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from pgrecall.memory import CODED_DIMENSIONS
 from pgrecall.models.base import Base, Id
 
 
@@ -87,3 +90,20 @@ class DateSaid(Base):
     first_day: Mapped[date] = mapped_column(Date, comment="First day meant, by the speaker's clock")
     last_day: Mapped[date] = mapped_column(Date, comment="Last day meant")
     rule: Mapped[str] = mapped_column(comment="The rule that resolved it")
+
+
+class LargeVector(Base):
+    """The vector of one memory of a large log."""
+
+    __tablename__ = "large_vectors"
+    __table_args__ = (
+        # n first: an index that leads with user_id would tempt the planner away from the vectors' own.
+        PrimaryKeyConstraint("n", "user_id"),
+        Index(
+            "large_vectors_coded_idx", "coded", postgresql_using="hnsw", postgresql_ops={"coded": "halfvec_ip_ops"}
+        ),
+        {"comment": "Vectors of users with many memories, for the one index over them all"},
+    )
+    user_id: Mapped[str] = mapped_column(Id, comment="Whose log it is")
+    n: Mapped[int] = mapped_column(comment="The memory")
+    coded: Mapped[Any] = mapped_column(HALFVEC(CODED_DIMENSIONS), comment="Its vector, then the code of its user")

@@ -55,6 +55,10 @@ class User(Base):
     forgotten: Mapped[int] = mapped_column(
         server_default="0", comment="Of the memories below next_n those that are forgotten"
     )
+    indexed_through: Mapped[int] = mapped_column(
+        server_default="0",
+        comment="Memories below this number are in large_vectors; 0: every search scans the log",
+    )
 
 
 class Session(Base):
@@ -154,6 +158,7 @@ class Message(MessageColumns, Base):
         PrimaryKeyConstraint("user_id", "n"),
         ForeignKeyConstraint(["user_id", "request_id"], ["requests.user_id", "requests.request_id"]),
         Index("messages_order_idx", "user_id", "session_id", "sort_at", "turn_index", unique=True),
+        Index("messages_user_id_sort_at_idx", "user_id", "sort_at"),
         {"comment": "What was said, verbatim; the view log shows it in order"},
     )
     sort_at: Mapped[datetime] = mapped_column(
