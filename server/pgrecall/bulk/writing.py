@@ -1,0 +1,224 @@
+"""Rows into the tables: the numbers are drawn by one statement, the rows follow by COPY, in one transaction.
+
+Of 20,000 messages (ops/bench/writes.py says how it was measured) this took XX s, ...
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from pgrecall.bulk.carried import AuditLine
+from pgrecall.bulk.ready import FACT, MESSAGE, Ready, Row
+from pgrecall.lexical.analysis import VERSION
+from pgrecall.queries import query
+
+ATTEMPTS = 5
+"""Of a batch that meets an Add or another import the wrong way round, which Postgres ends after a second."""
+PASSING = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable)
+
+HEAD = (
+    "original_user_ids", "original_request_ids", "original_session_ids", "received_ats", "message_counts",
+    "fact_counts", "extractions", "extraction_reasons", "terms_lengths", "forgotten_messages", "forgotten_facts",
+)  # fmt: skip
+PLACE = ("user_id", "session_id", "request_id", "n", "turn_index", "position")
+PLACE_TYPES = ("text", "text", "text", "int8", "int4", "int4")
+MESSAGE_TYPES = (
+    "uuid", "text", "text", "text", "timestamptz", "bool", "int2", "bytea", "int4", "int4", "int4", "int4",
+    "halfvec",
+)  # fmt: skip
+FACT_ONLY = ("source_ns", "occurred_at", "utc_offset", "language_model", "prompt_version")
+FACT_ONLY_TYPES = ("int8[]", "timestamptz", "int2", "text", "int2")
+FACT_TYPES = ("uuid", "text", "bytea", "int4", "int4", "int4", "int4", "halfvec")
+TERM = ("user_id", "n", "term", "count", "length", "words")
+DATE = ("user_id", "n", "place", "surface", "grain", "first_day", "last_day", "rule")
+STATE = (
+    "user_id", "n", "place", "subject_key", "attribute", "value", "relative", "closes", "drawn", "alone",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Written:
+    """Of one batch: lines that were stored, that were there already, and whose request_id has another body."""
+
+    stored: list[int]
+    repeats: list[int]
+    conflicts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A request with its first numbers."""
+
+    one: Ready
+    first_n: int
+    first_turn: int
+
+
+def write(
+    connection: psycopg.Connection[TupleRow], batch: Sequence[Ready], audits: Iterable[tuple[str, AuditLine]]
+) -> Written:
+    """All of it or nothing, durably. Raises psycopg's errors."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with connection.transaction():
+                _audit(connection, audits)
+                return _write(connection, batch)
+        except PASSING:
+            if attempt == ATTEMPTS:
+                raise
+            time.sleep(0.1 * attempt)
+    raise AssertionError("unreachable")
+
+
+def _write(connection: psycopg.Connection[TupleRow], batch: Sequence[Ready]) -> Written:
+    written = Written([], [], [])
+    once: dict[tuple[str, str], Ready] = {}
+    for one in batch:
+        first = once.setdefault((one.user_id, one.request_id), one)
+        if first is not one:
+            (written.repeats if first.body_digest == one.body_digest else written.conflicts).append(one.line)
+    drawn = []
+    for one, (_, stored, digest, first_n, first_turn) in zip(
+        once.values(), _draw(connection, once.values()), strict=True
+    ):
+        if stored:
+            drawn.append(Drawn(one, first_n, first_turn))
+            written.stored.append(one.line)
+        else:
+            (written.repeats if bytes(digest) == one.body_digest else written.conflicts).append(one.line)
+    _copy(connection, drawn)
+    return written
+
+
+def _draw(connection: psycopg.Connection[TupleRow], batch: Iterable[Ready]) -> list[TupleRow]:
+    """One row a request: place, stored, digest, first n, first turn_index."""
+    batch = list(batch)
+    if not batch:
+        return []
+    keys = {
+        "user_ids": [one.user_id for one in batch],
+        "request_ids": [one.request_id for one in batch],
+        "session_ids": [one.session_id for one in batch],
+        "body_digests": [one.body_digest for one in batch],
+        "terms_version": VERSION,
+    }
+    heads = zip(HEAD, zip(*(one.head for one in batch), strict=True), strict=True)
+    return connection.execute(
+        query("import").text, keys | {name: list(column) for name, column in heads}
+    ).fetchall()
+
+
+def _copy(connection: psycopg.Connection[TupleRow], drawn: Sequence[Drawn]) -> None:
+    hidden, shown = _parted(_message(one, row) for one in drawn for row in one.one.messages)
+    columns, types = (*PLACE, *MESSAGE), (*PLACE_TYPES, *MESSAGE_TYPES)
+    _binary(connection, "messages", columns, types, shown)
+    _binary(connection, "forgotten_messages", (*columns, "audit_id"), (*types, "uuid"), hidden)
+    hidden, shown = _parted(_fact(one, row) for one in drawn for row in one.one.facts)
+    columns, types = (*PLACE, *FACT_ONLY, *FACT), (*PLACE_TYPES, *FACT_ONLY_TYPES, *FACT_TYPES)
+    _binary(connection, "facts", columns, types, shown)
+    _binary(connection, "forgotten_facts", (*columns, "audit_id", "asked"), (*types, "uuid", "bool"), hidden)
+    for table, names in (("terms", TERM), ("dates", DATE), ("states", STATE)):
+        of = attrgetter(table)
+        _text(
+            connection,
+            table,
+            names,
+            ((d.one.user_id, d.first_n + row[0], *row[1:]) for d in drawn for row in of(d.one)),
+        )
+    words = list({(d.one.user_id, *pair) for d in drawn for pair in d.one.words})
+    connection.execute(
+        query("spell").text,
+        {
+            "user_ids": [user for user, _, _ in words],
+            "words": [word for _, word, _ in words],
+            "terms": [term for _, _, term in words],
+        },
+    )
+
+
+def _message(drawn: Drawn, row: Row) -> tuple[Row, Row]:
+    """Its row, and what follows in the table of those that are hidden."""
+    position, hidden_by, *columns = row
+    one = drawn.one
+    place = (
+        one.user_id,
+        one.session_id,
+        one.request_id,
+        drawn.first_n + position,
+        drawn.first_turn + position,
+        position,
+    )
+    return (*place, *columns), () if hidden_by is None else (hidden_by,)
+
+
+def _fact(drawn: Drawn, row: Row) -> tuple[Row, Row]:
+    position, hidden, sources, occurred_at, offset, *columns = row
+    one = drawn.one
+    n, turn_index = drawn.first_n + one.message_count + position, drawn.first_turn + sources[0]
+    source_ns = [drawn.first_n + source for source in sources]
+    return (
+        one.user_id, one.session_id, one.request_id, n, turn_index, position, source_ns, occurred_at, offset,
+        *one.drawn_by, *columns,
+    ), hidden or ()  # fmt: skip
+
+
+def _parted(rows: Iterable[tuple[Row, Row]]) -> tuple[list[Row], list[Row]]:
+    """Rows of hidden memories and of the others."""
+    hidden: list[Row] = []
+    shown: list[Row] = []
+    for row, forgotten in rows:
+        (hidden if forgotten else shown).append((*row, *forgotten))
+    return hidden, shown
+
+
+def _binary(
+    connection: psycopg.Connection[TupleRow],
+    table: str,
+    columns: Sequence[str],
+    types: Sequence[str],
+    rows: list[Row],
+) -> None:
+    """Vectors as bytes: as text one took ten times the rest of its row."""
+    if not rows:
+        return
+    with connection.cursor().copy(_statement(table, columns, " (FORMAT binary)")) as copy:
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
+
+
+def _text(
+    connection: psycopg.Connection[TupleRow], table: str, columns: Sequence[str], rows: Iterable[Row]
+) -> None:
+    """As text, since the words of a term come as the text of an array."""
+    with connection.cursor().copy(_statement(table, columns, "")) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _statement(table: str, columns: Sequence[str], form: str) -> sql.Composed:
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    return sql.SQL("COPY {} ({}) FROM STDIN" + form).format(sql.Identifier(table), names)
+
+
+def _audit(connection: psycopg.Connection[TupleRow], audits: Iterable[tuple[str, AuditLine]]) -> None:
+    for user, one in audits:
+        connection.execute(
+            query("audit").text,
+            {
+                "user_id": user,
+                "audit_id": one.audit_id,
+                "done_at": one.done_at,
+                "action": one.action,
+                "selected_by": list(one.selected_by),
+                "messages": one.messages,
+                "facts": one.facts,
+            },
+        )

@@ -1,0 +1,74 @@
+"""The commands that work on many requests at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+from rich.table import Table
+
+from pgrecall.bulk import importing
+from pgrecall.bulk.progress import Bar
+from pgrecall.bulk.reading import chunks
+from pgrecall.commandline import complaints, console, prepare, running, settled
+from pgrecall.errors import StartRefused
+
+SHOWN = 50
+"""Lines of a file that are named as not taken."""
+
+File = Annotated[str, typer.Argument(help="JSON lines; - is standard input.")]
+
+
+@contextmanager
+def opened(name: str) -> Iterator[tuple[IO[bytes], int | None]]:
+    """A file to read, and its size; of standard input nobody knows it. Raises StartRefused."""
+    if name == "-":
+        yield sys.stdin.buffer, None
+        return
+    path = Path(name)
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise StartRefused(
+            f"{name} is no file that can be read.", "Name a file of JSON lines; - is standard input."
+        )
+    with path.open("rb") as file:
+        yield file, path.stat().st_size
+
+
+def import_command(
+    file: File,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, write nothing.")] = False,
+    processes: Annotated[int | None, typer.Option(min=1, help="That prepare; default: one for each core.")] = None,
+) -> None:
+    """Store a file of Adds, of plain messages or of an export; what is stored already is skipped.
+
+    Exit code 1 where a line was not taken.
+    """
+    settings = settled()
+    with opened(file) as (source, size), running(settings) as (url, embedded):
+        prepare(settings, url, embedded is not None)
+        bar = Bar(complaints, "counting" if dry_run else "importing", size, "messages")
+        many = processes or importing.default_processes()
+        summary = importing.run(chunks(source), settings, url, processes=many, dry=dry_run, bar=bar)
+    console.print(table(summary, dry_run))
+    for line, why in summary.named[:SHOWN]:
+        console.print(f"line {line}: {why}", soft_wrap=True, markup=False)
+    if summary.conflicts + summary.refused:
+        more = summary.conflicts + summary.refused - SHOWN
+        if more > 0:
+            console.print(f"and {more} more")
+        raise typer.Exit(1)
+
+
+def table(summary: importing.Summary, dry: bool) -> Table:
+    """The end of an import."""
+    grid = Table("", "requests")
+    grid.add_row("would be added" if dry else "added", f"{summary.added} ({summary.messages} messages)")
+    grid.add_row("already there", str(summary.repeats))
+    grid.add_row("conflicting", str(summary.conflicts))
+    grid.add_row("refused", str(summary.refused))
+    return grid
