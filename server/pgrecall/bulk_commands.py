@@ -13,8 +13,10 @@ import typer
 from rich.table import Table
 
 from pgrecall.bulk import importing
+from pgrecall.bulk.exporting import export
 from pgrecall.bulk.progress import Bar
 from pgrecall.bulk.reading import chunks
+from pgrecall.bulk.session import session
 from pgrecall.commandline import complaints, console, prepare, running, settled
 from pgrecall.errors import StartRefused
 
@@ -62,6 +64,37 @@ def import_command(
         if more > 0:
             console.print(f"and {more} more")
         raise typer.Exit(1)
+
+
+def export_command(
+    file: Annotated[str, typer.Argument(help="Where to write; - is standard output.")] = "-",
+    user: Annotated[str | None, typer.Option("--user", help="Only this user's memories.")] = None,
+) -> None:
+    """Write all memories as JSON lines, from which `pgrecall import` makes the same again."""
+    settings = settled()
+    with running(settings) as (url, embedded):
+        prepare(settings, url, embedded is not None)
+        messages = 0
+        with session(url, settings.database_schema) as connection, writable(file) as out:
+            bar = Bar(complaints, "exporting", None, "messages")
+            with bar:
+                for messages in export(connection, out, user):
+                    bar.advance(1, messages)
+    complaints.print(f"{messages} messages exported")
+
+
+@contextmanager
+def writable(name: str) -> Iterator[IO[bytes]]:
+    """A file to write, for its owner's eyes alone. Raises StartRefused."""
+    if name == "-":
+        yield sys.stdout.buffer
+        return
+    try:
+        number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise StartRefused(f"{name} cannot be written: {error.strerror}.", "Name another file.") from None
+    with os.fdopen(number, "wb") as file:
+        yield file
 
 
 def table(summary: importing.Summary, dry: bool) -> Table:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pgrecall import __version__, checking, connections, migrating, readiness, serving, smoke
 from pgrecall.app import create_app, make_embedder
-from pgrecall.bulk_commands import import_command
+from pgrecall.bulk_commands import export_command, import_command
 from pgrecall.commandline import complaints, console, prepare, running, settled
 from pgrecall.environment import variable
 from pgrecall.errors import StartRefused
@@ -29,6 +29,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("import")(import_command)
+app.command("export")(export_command)
 PIPED = 160
 """Columns of the settings when nobody's terminal bounds them."""
 

@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
-from datetime import UTC
-from io import BytesIO
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg import sql
 
 from ops.bench.provider import StandIn
-from pgrecall.adding import Adding
-from pgrecall.app import make_embedder, make_language_model
-from pgrecall.bulk.preparing import Prepared, Preparing
-from pgrecall.bulk.reading import chunks
-from pgrecall.bulk.session import session
-from pgrecall.bulk.writing import Written, write
-from pgrecall.contract import read_add
-from pgrecall.deadline import Deadline
-from pgrecall.errors import RequestConflict
 from pgrecall.settings import Settings
-from pgrecall.store import Store
-from pgrecall.tally import Tally
-
-TABLES = {
-    "users": "user_id",
-    "sessions": "user_id, session_id",
-    "requests": "user_id, request_id",
-    "messages": "user_id, n",
-    "facts": "user_id, n",
-    "terms": "user_id, term, n",
-    "spellings": "user_id, key, missing, term",
-    "dates": "user_id, n, place",
-    "states": "user_id, n, place",
-}
-BY_THE_CLOCK = {"users": ["created_at"], "requests": ["received_at"]}
-"""Columns that say when a row was written."""
+from tests.property.both import Both, rows
 
 CONTENTS = (
     "I moved to Porto yesterday.",
@@ -77,66 +48,6 @@ bodies = st.fixed_dictionaries(
 def runner() -> Iterator[asyncio.Runner]:
     with asyncio.Runner() as made:
         yield made
-
-
-class Both:
-    """Two databases: one that is added to, one that is imported into."""
-
-    def __init__(self, runner: asyncio.Runner, added: str, imported: str, given: Settings) -> None:
-        self._runner = runner
-        self.settings = given
-        self.urls = added, imported
-        self._store = Store(added, schema="public", pool_size=4, prepare=True)
-        runner.run(self._store.open())
-        self._adding = Adding(
-            self._store, make_embedder(given), make_language_model(given), required=False,
-            fact_tokens=given.llm_fact_tokens, keyed=given.fact_keys, tally=Tally(),
-        )  # fmt: skip
-        self._preparing = Preparing(given, imported)
-        self._writer = session(imported, "public")
-
-    def close(self) -> None:
-        self._runner.run(self._store.close())
-        self._writer.close()
-        self._preparing.close()
-
-    def empty(self) -> None:
-        for url in self.urls:
-            with psycopg.connect(url, autocommit=True) as connection:
-                connection.execute("TRUNCATE users, audit, terms, spellings, dates, states CASCADE")
-
-    def add(self, bodies: list[dict[str, Any]]) -> tuple[int, int]:
-        """One by one; how many there were before, how many conflicted."""
-        conflicts, tally = 0, self._adding._tally.calls
-        before = tally["repeats"]
-        for body in bodies:
-            try:
-                self._runner.run(self._adding.add(read_add(body, UTC), Deadline(60)))
-            except RequestConflict:
-                conflicts += 1
-        return tally["repeats"] - before, conflicts
-
-    def put(self, bodies: list[dict[str, Any]]) -> list[tuple[Prepared, Written]]:
-        """As an import does, chunk after chunk."""
-        file = BytesIO(b"".join(json.dumps(body).encode() + b"\n" for body in bodies))
-        done = []
-        for chunk in chunks(file):
-            prepared = self._preparing.prepare(chunk.bodies, dry=False)
-            done.append((prepared, write(self._writer, prepared.ready, prepared.audits)))
-        return done
-
-
-def rows(url: str) -> dict[str, list[str]]:
-    """Every row of every table, every column of it but when it was written."""
-    found = {}
-    with psycopg.connect(url) as connection:
-        for table, order in TABLES.items():
-            names = [sql.SQL(f"- '{name}'") for name in BY_THE_CLOCK.get(table, [])]
-            statement = sql.SQL("SELECT (to_jsonb(t) {})::text FROM {} AS t ORDER BY {}").format(
-                sql.SQL(" ").join(names), sql.Identifier(table), sql.SQL(order)
-            )
-            found[table] = [text for (text,) in connection.execute(statement).fetchall()]
-    return found
 
 
 @pytest.fixture(scope="module")

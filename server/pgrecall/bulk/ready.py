@@ -113,7 +113,7 @@ def _head(addition: Addition, carried: Carried, parameters: dict[str, Any], visi
         stored_id(addition.user_id)[1],
         parameters["original_request_id"],
         parameters["original_session_id"],
-        carried.received_at,
+        carried.received_at and carried.received_at.astimezone(UTC),
         carried.message_count,
         carried.fact_count,
         addition.extraction.value,
@@ -153,7 +153,8 @@ def _facts(addition: Addition, carried: Carried, parameters: dict[str, Any]) -> 
     }
     hidden = carried.hidden_facts or (None,) * len(carried.fact_positions)
     sources = [[carried.message_positions[one] for one in fact.sources] for fact in addition.facts]
-    moments = [addition.messages[fact.sources[0]].occurred_at for fact in addition.facts]
+    dates = [addition.messages[fact.sources[0]].occurred_at for fact in addition.facts]
+    moments = [moment and moment.astimezone(UTC) for moment in dates]
     offsets = [int(parameters["utc_offsets"][fact.sources[0]]) for fact in addition.facts]
     columns = (drawn[name] for name in FACT.values())
     return list(zip(carried.fact_positions, hidden, sources, moments, offsets, *columns, strict=True))
