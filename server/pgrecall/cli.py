@@ -19,6 +19,7 @@ from pgrecall.bulk_commands import export_command, import_command
 from pgrecall.commandline import complaints, console, prepare, running, settled
 from pgrecall.environment import variable
 from pgrecall.errors import StartRefused
+from pgrecall.extract_command import extract_command
 from pgrecall.settings import Settings, revealed, shown
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command("import")(import_command)
 app.command("export")(export_command)
+app.command("extract")(extract_command)
 PIPED = 160
 """Columns of the settings when nobody's terminal bounds them."""
 

@@ -52,15 +52,18 @@ class Both:
         self.urls = added, imported
         self.store = Store(added, schema="public", pool_size=4, prepare=True)
         runner.run(self.store.open())
+        self._embedder, self._model = make_embedder(given), make_language_model(given)
         self.adding = Adding(
-            self.store, make_embedder(given), make_language_model(given), required=False,
+            self.store, self._embedder, self._model, required=False,
             fact_tokens=given.llm_fact_tokens, keyed=given.fact_keys, tally=Tally(),
         )  # fmt: skip
         self._preparing = Preparing(given.model_copy(update={"timezone": zone}), imported)
         self._writer = session(imported, "public")
 
     def close(self) -> None:
-        self._runner.run(self.store.close())
+        for one in (self.store, self._embedder, self._model):
+            if one is not None:
+                self._runner.run(one.close())
         self._writer.close()
         self._preparing.close()
 

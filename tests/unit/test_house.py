@@ -19,7 +19,7 @@ LONGEST = 300
 FLOORS = [
     {"__main__"},
     {"cli"},
-    {"bulk_commands"},
+    {"bulk_commands", "extract_command"},
     {"bulk", "commandline"},
     {"serving", "checking"},
     {"app"},

@@ -86,16 +86,22 @@ class Preparing:
     def __init__(self, settings: Settings, url: str) -> None:
         self._zone = configured_zone(settings.timezone)
         self._embedder = make_embedder(settings)
-        model = make_language_model(settings) if settings.extract else None
-        required = settings.llm_mode == "required"
+        self._model = make_language_model(settings) if settings.extract else None
         self._drawing = Drawing(
-            model, required=required, fact_tokens=settings.llm_fact_tokens, keyed=settings.fact_keys, tally=Tally()
+            self._model,
+            required=settings.llm_mode == "required",
+            fact_tokens=settings.llm_fact_tokens,
+            keyed=settings.fact_keys,
+            tally=Tally(),
         )
         self._database = session(url, settings.database_schema)
         self._runner = asyncio.Runner()
 
     def close(self) -> None:
         self._database.close()
+        self._runner.run(self._embedder.close())
+        if self._model is not None:
+            self._runner.run(self._model.close())
         self._runner.close()
 
     def prepare(self, bodies: Sequence[Body], dry: bool) -> Prepared:
@@ -151,12 +157,12 @@ class Preparing:
     async def _ready(self, coming: list[Coming]) -> list[Ready]:
         """Vectors for all of them in one call; facts for each that asks for some, side by side."""
         said = [[line(m.occurred_at, m.speaker, m.content) for m in one.addition.messages] for one in coming]
-        vectors = await _embedded(self._embedder, said)
+        vectors = await embedded(self._embedder, said)
         outcomes = await asyncio.gather(*(self._outcome(one, own) for one, own in zip(coming, said, strict=True)))
         told = [
             lines_of(outcome.facts, one.addition.messages) for one, outcome in zip(coming, outcomes, strict=True)
         ]
-        fact_vectors = await _embedded(self._embedder, told)
+        fact_vectors = await embedded(self._embedder, told)
         return [self._one(*parts) for parts in zip(coming, vectors, outcomes, fact_vectors, strict=True)]
 
     async def _outcome(self, one: Coming, said: list[str]) -> Outcome:
@@ -207,7 +213,7 @@ def _addition(
     )  # fmt: skip
 
 
-async def _embedded(embedder: Embedder, texts: Sequence[Sequence[str]]) -> list[Vectors]:
+async def embedded(embedder: Embedder, texts: Sequence[Sequence[str]]) -> list[Vectors]:
     """The vectors of each sequence of texts; all in one call."""
     flat = [text for own in texts for text in own]
     vectors = await tried(lambda: embed_texts(embedder, flat, Deadline(CALL_SECONDS)))
