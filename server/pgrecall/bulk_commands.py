@@ -7,18 +7,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from pgrecall.bulk import importing
 from pgrecall.bulk.exporting import export
+from pgrecall.bulk.foreign import Dropped, Form, bodies
 from pgrecall.bulk.progress import Bar
-from pgrecall.bulk.reading import chunks
+from pgrecall.bulk.reading import chunks, put_together
 from pgrecall.bulk.session import session
 from pgrecall.commandline import complaints, console, prepare, running, settled
-from pgrecall.errors import StartRefused
+from pgrecall.contract import parse_json
+from pgrecall.errors import InvalidRequest, StartRefused
 
 SHOWN = 50
 """Lines of a file that are named as not taken."""
@@ -44,6 +46,10 @@ def opened(name: str) -> Iterator[tuple[IO[bytes], int | None]]:
 def import_command(
     file: File,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, write nothing.")] = False,
+    form: Annotated[Form | None, typer.Option("--from", help="Whose export it is, where not pgrecall's.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", help="Whose memories, where an export names no one.")
+    ] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="That prepare; default: one for each core.")] = None,
 ) -> None:
     """Store a file of Adds, of plain messages or of an export; what is stored already is skipped.
@@ -51,14 +57,19 @@ def import_command(
     Exit code 1 where a line was not taken.
     """
     settings = settled()
+    dropped = Dropped()
     with opened(file) as (source, size), running(settings) as (url, embedded):
         prepare(settings, url, embedded is not None)
-        bar = Bar(complaints, "counting" if dry_run else "importing", size, "messages")
+        parts = chunks(source) if form is None else put_together(foreign(form, source, user, dropped))
+        bar = Bar(complaints, "counting" if dry_run else "importing", None if form else size, "messages")
         many = processes or importing.default_processes()
-        summary = importing.run(chunks(source), settings, url, processes=many, dry=dry_run, bar=bar)
+        summary = importing.run(parts, settings, url, processes=many, dry=dry_run, bar=bar)
     console.print(table(summary, dry_run))
+    if dropped.counts:
+        console.print(left_out(dropped, dry_run))
+    word = "line" if form is None else "conversation"
     for line, why in summary.named[:SHOWN]:
-        console.print(f"line {line}: {why}", soft_wrap=True, markup=False)
+        console.print(f"{word} {line}: {why}", soft_wrap=True, markup=False)
     if summary.conflicts + summary.refused:
         more = summary.conflicts + summary.refused - SHOWN
         if more > 0:
@@ -95,6 +106,27 @@ def writable(name: str) -> Iterator[IO[bytes]]:
         raise StartRefused(f"{name} cannot be written: {error.strerror}.", "Name another file.") from None
     with os.fdopen(number, "wb") as file:
         yield file
+
+
+def foreign(form: Form, source: IO[bytes], user: str | None, dropped: Dropped) -> Iterator[tuple[int, Any, int]]:
+    """The bodies of another's export. Raises StartRefused where it is no JSON."""
+    try:
+        document = parse_json(source.read())
+    except InvalidRequest as error:
+        reason = error.reason.replace("the body", "the file")
+        raise StartRefused(f"It cannot be read: {reason}.", f"Name the JSON file of an export of {form}.") from None
+    for number, body in bodies(form, document, user, dropped):
+        yield number, body, 0
+
+
+def left_out(dropped: Dropped, dry: bool) -> Table:
+    """What of another's export is not taken: how often; of a dry run also where."""
+    grid = Table("left out", "how often", *(["where"] if dry else []))
+    for why, times in dropped.counts.most_common():
+        where = list(dict.fromkeys(place for place, because in dropped.places if because == why))
+        more = ", ..." if len(where) > SHOWN else ""
+        grid.add_row(why, str(times), *([", ".join(where[:SHOWN]) + more] if dry else []))
+    return grid
 
 
 def table(summary: importing.Summary, dry: bool) -> Table:

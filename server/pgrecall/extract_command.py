@@ -31,6 +31,8 @@ def extract_command(
 ) -> None:
     """Draw facts of what was stored without a language model, or while it failed.
 
+    Tokens are estimated from above; a reply that has to be asked for again is not foreseen by --dry-run.
+
     Exit code 1 where the money did not suffice, or a request failed.
     """
     settings = settled()
@@ -47,12 +49,10 @@ def extract_command(
     with running(settings) as (url, embedded):
         prepare(settings, url, embedded is not None)
         calls, tokens = waiting(settings, url, key)
-        most = prices.of(tokens, calls * settings.llm_fact_tokens)
         if dry_run:
-            console.print(
-                f"{calls} calls, {tokens} tokens asked, at most {calls * settings.llm_fact_tokens} answered"
-            )
-            console.print(f"at most {most:.2f} US dollars")
+            longest = calls * settings.llm_fact_tokens * (2 if settings.fact_keys else 1)
+            console.print(f"{calls} calls, {tokens} tokens asked, at most {longest} answered")
+            console.print(f"at most {prices.of(tokens, longest):.2f} US dollars")
             return
         count = draw(settings, url, key, prices, max_usd, calls)
     if count.stopped or count.outcomes["failed"]:
@@ -93,6 +93,7 @@ def draw(settings: Settings, url: str, key: str | None, prices: Prices, max_usd:
     console.print(
         f"{count.facts} facts; {metered.calls} calls, {metered.asked} tokens asked, {metered.answered} answered"
         + (f", {metered.dollars:.2f} US dollars" if metered.dollars else "")
-        + ("; stopped before more was spent" if count.stopped else "")
+        + ("; stopped before more was spent" if count.stopped else ""),
+        soft_wrap=True,
     )
     return count

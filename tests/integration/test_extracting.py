@@ -111,7 +111,7 @@ def test_dry_run_counts_and_asks_nobody(
         tmp_path, "extract", "--missing", "--dry-run", *prices, PGRECALL_DATABASE_URL=url, **model(provider)
     )
     assert "6 calls" in done.stdout
-    assert "at most 7200 answered" in done.stdout
+    assert "at most 14400 answered" in done.stdout
     assert provider.calls["chat"] == 0
 
 

@@ -125,10 +125,8 @@ def _finish(
     """Write a chunk, once it is prepared, and count it."""
     prepared = future.result()
     written = write(connection, prepared.ready, prepared.audits)
-    stored = set(written.stored)
-    summary.added += len(stored) + len(prepared.new)
-    summary.messages += sum(len(one.messages) for one in prepared.ready if one.line in stored)
-    summary.messages += sum(messages for *_, messages in prepared.new)
+    summary.added += written.stored + len(prepared.new)
+    summary.messages += written.messages + sum(messages for *_, messages in prepared.new)
     summary.repeats += len(prepared.repeats) + len(written.repeats)
     summary.conflict(prepared.conflicts + written.conflicts)
     summary.refuse(sorted(chunk.refused + prepared.refused))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 import psycopg
@@ -45,11 +45,13 @@ STATE = (
 
 @dataclass(slots=True)
 class Written:
-    """Of one batch: lines that were stored, that were there already, and whose request_id has another body."""
+    """Of one batch: how much was stored; the lines of what was there already, and of request_ids with another
+    body."""
 
-    stored: list[int]
-    repeats: list[int]
-    conflicts: list[int]
+    stored: int = 0
+    messages: int = 0
+    repeats: list[int] = field(default_factory=list)
+    conflicts: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def write(
 
 
 def _write(connection: psycopg.Connection[TupleRow], batch: Sequence[Ready]) -> Written:
-    written = Written([], [], [])
+    written = Written()
     once: dict[tuple[str, str], Ready] = {}
     for one in batch:
         first = once.setdefault((one.user_id, one.request_id), one)
@@ -90,7 +92,8 @@ def _write(connection: psycopg.Connection[TupleRow], batch: Sequence[Ready]) -> 
     ):
         if stored:
             drawn.append(Drawn(one, first_n, first_turn))
-            written.stored.append(one.line)
+            written.stored += 1
+            written.messages += len(one.messages)
         else:
             (written.repeats if bytes(digest) == one.body_digest else written.conflicts).append(one.line)
     _copy(connection, drawn)
