@@ -107,8 +107,8 @@ class Taken:
     processors: float
 
 
-def spent(data_dir: Path) -> float:
-    """Seconds of processors: of this process, of its children that have ended, of the Postgres at `data_dir`."""
+def postgres_seconds(data_dir: Path) -> float:
+    """Seconds of processors of the Postgres at `data_dir`."""
     ticks = 0
     for number, pid in enumerate(postgres_processes(data_dir)):
         try:
@@ -116,7 +116,12 @@ def spent(data_dir: Path) -> float:
         except FileNotFoundError:
             continue  # it ended while we looked
         ticks += sum(map(int, fields[11:15] if number == 0 else fields[11:13]))  # the first has buried the ended
-    return sum(os.times()[:4]) + ticks / os.sysconf("SC_CLK_TCK")
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def spent(data_dir: Path) -> float:
+    """Seconds of processors: of this process, of its children that have ended, of the Postgres at `data_dir`."""
+    return sum(os.times()[:4]) + postgres_seconds(data_dir)
 
 
 def compared(place: Path, bodies: list[dict[str, Any]], workers: int, rounds: int) -> list[tuple[Taken, Taken]]:

@@ -126,7 +126,7 @@ def _finish(
     prepared = future.result()
     written = write(connection, prepared.ready, prepared.audits)
     summary.added += written.stored + len(prepared.new)
-    summary.messages += written.messages + sum(messages for *_, messages in prepared.new)
+    summary.messages += written.messages + sum(prepared.new)
     summary.repeats += len(prepared.repeats) + len(written.repeats)
     summary.conflict(prepared.conflicts + written.conflicts)
     summary.refuse(sorted(chunk.refused + prepared.refused))

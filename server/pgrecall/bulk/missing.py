@@ -19,8 +19,8 @@ import numpy as np
 import psycopg
 from psycopg.rows import DictRow, TupleRow, dict_row
 
+from pgrecall.bulk.asking import CALL_SECONDS, embedded, tried
 from pgrecall.bulk.metering import BudgetSpent, Metered
-from pgrecall.bulk.preparing import CALL_SECONDS, embedded, tried
 from pgrecall.bulk.progress import Bar
 from pgrecall.deadline import Deadline
 from pgrecall.derived import derive, derived_parameters

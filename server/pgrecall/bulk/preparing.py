@@ -6,35 +6,22 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-import numpy as np
 
 from pgrecall.app import configured_zone, make_embedder, make_language_model
-from pgrecall.bulk.carried import (
-    AuditLine,
-    Carried,
-    RequestLine,
-    UserLine,
-    carried,
-    facts_of,
-    is_exported,
-    read_exported,
-)
+from pgrecall.bulk.asking import CALL_SECONDS, embedded, tried
+from pgrecall.bulk.carried import AuditLine, Carried, UserLine
+from pgrecall.bulk.coming import Coming, read
 from pgrecall.bulk.reading import Body
 from pgrecall.bulk.ready import Ready, ready
 from pgrecall.bulk.session import session
-from pgrecall.contract import parse_json, read_add
 from pgrecall.deadline import Deadline
 from pgrecall.drawing import Drawing, Outcome, lines_of
-from pgrecall.embedding.protocol import Embedder
-from pgrecall.embedding.segments import embed_texts
-from pgrecall.errors import DeadlineExceeded, EmbeddingUnavailable, InvalidRequest, LanguageUnavailable
+from pgrecall.errors import InvalidRequest
 from pgrecall.ids import stored_id
 from pgrecall.language.prompts import PROMPT_VERSION
-from pgrecall.memory import DIMENSIONS, Addition, Extraction, Message, Vectors
+from pgrecall.memory import Addition, Vectors
 from pgrecall.queries import query
 from pgrecall.rendering import line
 from pgrecall.serving import stop_with_parent
@@ -42,42 +29,18 @@ from pgrecall.settings import Settings
 from pgrecall.tally import Tally
 from pgrecall.temporal.grammar import languages
 
-TRIES = 3
-PAUSE = 2.0
-"""Seconds before the second try, doubled before the third."""
-CALL_SECONDS = 600.0
-"""For the embeddings of one chunk, or the facts of one request."""
-
-Known = tuple[int, str, str, bytes, int]
-"""A request that is stored already: line, keys of user and request, the digest that the line has, messages."""
-Answer = TypeVar("Answer")
-
 
 @dataclass(slots=True)
 class Prepared:
     """What became of the bodies of one chunk. `refused`: line and reason. Of a dry run `ready` is empty, and `new`
-    says what would be added: line, keys, digest, messages."""
+    holds the numbers of messages of what would be added."""
 
     ready: list[Ready] = field(default_factory=list)
     audits: list[tuple[str, AuditLine]] = field(default_factory=list)
     repeats: list[int] = field(default_factory=list)
     conflicts: list[int] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
-    new: list[Known] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Coming:
-    """One request as it was read, without vectors; `outcome` None: facts are still to be drawn."""
-
-    line: int
-    addition: Addition
-    carried: Carried
-    outcome: Outcome | None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return stored_id(self.addition.user_id)[0], stored_id(self.addition.request_id)[0]
+    new: list[int] = field(default_factory=list)
 
 
 class Preparing:
@@ -110,48 +73,37 @@ class Preparing:
         prepared = Prepared()
         coming = self._unknown([one for body in bodies if (one := self._read(body, prepared))], prepared)
         if dry:
-            prepared.new = [
-                (one.line, *one.key, one.addition.body_digest, len(one.addition.messages)) for one in coming
-            ]
+            prepared.new = [len(one.addition.messages) for one in coming]
         else:
             prepared.ready = self._runner.run(self._ready(coming))
         return prepared
 
     def _read(self, body: Body, prepared: Prepared) -> Coming | None:
         try:
-            payload = parse_json(body.data)
-            if not is_exported(payload):
-                call = read_add(payload, self._zone)
-                addition = _addition(
-                    call.user_id, call.request_id, call.session_id, call.body_digest, call.messages
-                )
-                return Coming(body.line, addition, Carried.whole(len(call.messages), 0), None)
-            assert isinstance(payload, dict)
-            exported = read_exported(payload)
+            one = read(body, self._zone)
         except InvalidRequest as error:
             prepared.refused.append((body.line, error.reason))
             return None
-        if isinstance(exported, UserLine):
-            prepared.audits.append((stored_id(exported.user_id)[0], exported.audit))
+        if isinstance(one, UserLine):
+            prepared.audits.append((stored_id(one.user_id)[0], one.audit))
             return None
-        return _of_export(body.line, exported)
+        return one
 
     def _unknown(self, coming: list[Coming], prepared: Prepared) -> list[Coming]:
         """Those that are not stored, each once."""
         keys = [one.key for one in coming]
         asked = {"user_ids": [user for user, _ in keys], "request_ids": [request for _, request in keys]}
-        with self._database.transaction():
-            rows = self._database.execute(query("stored").text, asked).fetchall()
+        rows = self._database.execute(query("stored").text, asked).fetchall()
         known = {(user, request): bytes(digest) for user, request, digest in rows}
         new = []
         for one in coming:
-            digest = known.setdefault(one.key, one.addition.body_digest)
-            if digest != one.addition.body_digest:
-                prepared.conflicts.append(one.line)
-            elif one.key in {(user, request) for user, request, _ in rows}:
+            if one.key not in known:
+                known[one.key] = one.addition.body_digest
+                new.append(one)
+            elif known[one.key] == one.addition.body_digest:
                 prepared.repeats.append(one.line)
             else:
-                new.append(one)
+                prepared.conflicts.append(one.line)
         return new
 
     async def _ready(self, coming: list[Coming]) -> list[Ready]:
@@ -181,54 +133,6 @@ class Preparing:
         )  # fmt: skip
         told = Carried.whole(len(addition.messages), len(outcome.facts)) if drawn else one.carried
         return ready(one.line, whole, told)
-
-
-def _of_export(number: int, exported: RequestLine) -> Coming:
-    addition = _addition(
-        exported.user_id,
-        exported.request_id,
-        exported.session_id,
-        exported.digest,
-        tuple(one.message for one in exported.messages),
-        exported.prompt_version,
-        exported.language_model,
-    )
-    outcome = Outcome(facts_of(exported), exported.extraction, exported.extraction_reason)
-    return Coming(number, addition, carried(exported), outcome)
-
-
-def _addition(
-    user_id: str,
-    request_id: str,
-    session_id: str,
-    digest: bytes,
-    messages: tuple[Message, ...],
-    prompt_version: int = 0,
-    language_model: str = "",
-) -> Addition:
-    nothing = np.zeros((0, DIMENSIONS), np.float32)
-    return Addition(
-        user_id, request_id, session_id, digest, messages, nothing, (), nothing, Extraction.OFF, None,
-        prompt_version, language_model,
-    )  # fmt: skip
-
-
-async def embedded(embedder: Embedder, texts: Sequence[Sequence[str]]) -> list[Vectors]:
-    """The vectors of each sequence of texts; all in one call."""
-    flat = [text for own in texts for text in own]
-    vectors = await tried(lambda: embed_texts(embedder, flat, Deadline(CALL_SECONDS)))
-    ends = np.cumsum([len(own) for own in texts], dtype=int)
-    return np.split(vectors, ends[:-1]) if texts else []
-
-
-async def tried(call: Callable[[], Awaitable[Answer]]) -> Answer:
-    """The answer of a provider, in three tries."""
-    for attempt in range(TRIES - 1):
-        try:
-            return await call()
-        except (EmbeddingUnavailable, LanguageUnavailable, DeadlineExceeded):
-            await asyncio.sleep(PAUSE * 2.0**attempt)
-    return await call()
 
 
 _preparing: Preparing | None = None
