@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from pgrecall.concurrently import side_by_side
 from pgrecall.contract import AddCall
 from pgrecall.deadline import Deadline
+from pgrecall.drawing import Drawing, lines_of
 from pgrecall.embedding.protocol import Embedder
 from pgrecall.embedding.segments import embed_texts
-from pgrecall.errors import DeadlineExceeded, LanguageRefused, LanguageUnavailable, RequestConflict
-from pgrecall.language.extraction import extract
+from pgrecall.errors import RequestConflict
 from pgrecall.language.prompts import PROMPT_VERSION
 from pgrecall.language.protocol import LanguageModel
-from pgrecall.memory import DIMENSIONS, Addition, Extraction, Fact, Message, Vectors
+from pgrecall.memory import DIMENSIONS, Addition, Vectors
 from pgrecall.rendering import line
 from pgrecall.store import Store
 from pgrecall.tally import Tally
-
-RESERVE = 0.15
-"""Share of an Add's time that is kept from the language model, for the facts' vectors and the write."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The facts of a request, or why there are none."""
-
-    facts: tuple[Fact, ...]
-    extraction: Extraction
-    reason: str | None = None
 
 
 class Adding:
@@ -52,10 +38,7 @@ class Adding:
     ) -> None:
         self._store = store
         self._embedder = embedder
-        self._model = model
-        self._required = required
-        self._fact_tokens = fact_tokens
-        self._keyed = keyed
+        self._drawing = Drawing(model, required=required, fact_tokens=fact_tokens, keyed=keyed, tally=tally)
         self._tally = tally
         self._under_way: dict[tuple[str, str, bytes], asyncio.Task[None]] = {}
 
@@ -97,8 +80,10 @@ class Adding:
 
     async def _prepare(self, call: AddCall, deadline: Deadline) -> Addition:
         lines = [line(m.occurred_at, m.speaker, m.content) for m in call.messages]
-        vectors, outcome = await side_by_side(self._embed(lines, deadline), self._extract(call, lines, deadline))
-        fact_lines = [line(call.messages[f.sources[0]].occurred_at, None, f.content) for f in outcome.facts]
+        vectors, outcome = await side_by_side(
+            self._embed(lines, deadline), self._drawing.facts(call.messages, lines, deadline)
+        )
+        fact_lines = lines_of(outcome.facts, call.messages)
         return Addition(
             user_id=call.user_id,
             request_id=call.request_id,
@@ -111,35 +96,10 @@ class Adding:
             extraction=outcome.extraction,
             extraction_reason=outcome.reason,
             prompt_version=PROMPT_VERSION,
-            language_model=self._model.name if self._model is not None else "",
+            language_model=self._drawing.name,
         )
 
     async def _embed(self, texts: list[str], deadline: Deadline) -> Vectors:
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         return await embed_texts(self._embedder, texts, deadline)
-
-    async def _extract(self, call: AddCall, lines: list[str], deadline: Deadline) -> Outcome:
-        if self._model is None or not lines:
-            return Outcome((), Extraction.OFF)
-        until = Deadline(deadline.seconds * (1 - RESERVE), deadline.start)
-        try:
-            facts = await extract(
-                self._model, lines, until, self._fact_tokens, owner=owner(call.messages), keyed=self._keyed
-            )
-        except LanguageRefused as refusal:
-            self._tally.extraction_failing = True
-            return Outcome((), Extraction.REFUSED, refusal.reason)
-        except (LanguageUnavailable, DeadlineExceeded) as failure:
-            self._tally.extraction_failing = True
-            if self._required:
-                raise
-            return Outcome((), Extraction.FAILED, failure.reason)
-        self._tally.extraction_failing = False
-        return Outcome(tuple(facts), Extraction.DONE)
-
-
-def owner(messages: Sequence[Message]) -> str | None:
-    """The name that the owner's lines bear; None where that is "I", or several speak under that role."""
-    names = {message.speaker for message in messages if message.role.casefold() == "user"}
-    return names.pop() if len(names) == 1 and "I" not in names else None

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import __version__, checking, connections, migrating, readiness, serving, smoke
-from pgrecall.app import create_app, make_embedder, make_language_model
-from pgrecall.embedded import EmbeddedPostgres
-from pgrecall.environment import load, variable
+from pgrecall.app import create_app, make_embedder
+from pgrecall.bulk_commands import export_command, import_command
+from pgrecall.commandline import complaints, console, prepare, running, settled
+from pgrecall.environment import variable
 from pgrecall.errors import StartRefused
+from pgrecall.extract_command import extract_command
 from pgrecall.settings import Settings, revealed, shown
 
 app = typer.Typer(
@@ -27,8 +29,9 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     add_completion=False,
 )
-console = Console(highlight=False)
-complaints = Console(stderr=True, highlight=False)
+app.command("import")(import_command)
+app.command("export")(export_command)
+app.command("extract")(extract_command)
 PIPED = 160
 """Columns of the settings when nobody's terminal bounds them."""
 
@@ -40,29 +43,6 @@ def main() -> None:
     except StartRefused as refusal:
         complaints.print(serving.complaint(refusal), soft_wrap=True)
         sys.exit(1)
-
-
-def settled(**overrides: Any) -> Settings:
-    """The settings; says what was ignored."""
-    settings, notes = load({name: value for name, value in overrides.items() if value is not None})
-    for note in notes:
-        warn(note)
-    return settings
-
-
-def warn(line: str) -> None:
-    complaints.print(Text.assemble(("! ", "yellow"), line), soft_wrap=True)
-
-
-@contextmanager
-def running(settings: Settings) -> Iterator[tuple[str, EmbeddedPostgres | None]]:
-    """The database's URL: the one that is set, or the embedded Postgres for as long as the block runs."""
-    url = revealed(settings.database_url)
-    if url is not None:
-        yield url, None
-        return
-    with EmbeddedPostgres(settings.data_dir) as embedded:
-        yield embedded.url, embedded
 
 
 @contextmanager
@@ -89,23 +69,6 @@ def serve(
     with serving.listen(settings.host, settings.port) as listener, running(settings) as (url, embedded):
         prepare(settings, url, embedded is not None)
         serving.run(settings, url, embedded, listener, console)
-
-
-def prepare(settings: Settings, url: str, embedded: bool) -> None:
-    """Everything that must hold before serving. Raises StartRefused."""
-    identity = make_embedder(settings).identity
-    make_language_model(settings)
-    migration_url = revealed(settings.migration_url) or url
-    if embedded or settings.migrate_on_start:
-        connections.wait_for(migration_url, settings.database_wait).close()
-        migrating.upgrade(migration_url, settings.database_schema)
-    with connections.administration(url, settings.database_schema, settings.database_wait) as connection:
-        findings = readiness.inspect(connection, identity)
-        for finding in findings:
-            if finding.level == "warning":
-                warn(f"{finding.name}: {finding.detail}")
-        readiness.require(findings)
-        readiness.record_identity(connection, identity)
 
 
 @app.command()
