@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ MADE = (
 
 LOCK = 0x70677265_63616C6C
 """Key of the advisory lock: "pgrecall" in ASCII."""
+LOCK_PAUSE = 0.1
+"""Seconds between two tries for it."""
 
 
 def config(connection: Connection | None = None) -> Config:
@@ -72,8 +75,7 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
     """
     with connections.administration(url, schema) as connection:
         try:
-            connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
-            connection.commit()
+            _lock(connection)
             prepare(connection, schema)
             yield connection
         except DBAPIError as error:
@@ -83,6 +85,15 @@ def migrator(url: str, schema: str) -> Iterator[Connection]:
             ) from error
         finally:
             _unlock(connection)
+
+
+def _lock(connection: Connection) -> None:
+    """Asks again and again: a statement that waits holds a snapshot, for which an index built online by the one who
+    has the lock would wait in turn."""
+    while not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": LOCK}).scalar_one():
+        connection.rollback()
+        time.sleep(LOCK_PAUSE)
+    connection.commit()
 
 
 def _unlock(connection: Connection) -> None:

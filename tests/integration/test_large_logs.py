@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from pgrecall.deadline import Deadline
+from pgrecall.ids import stored_id
 from pgrecall.indexing import Indexing
 from pgrecall.lexical.question import asked_terms
 from pgrecall.memory import (
@@ -80,7 +81,11 @@ class Log:
         return await self.store.search(self.user, question, TOP_K, caps, Deadline(30))
 
     async def index(self) -> int:
-        return await Indexing(self.store, index_from=1).once()
+        """This log alone: others lie in the same database."""
+        copied = 0
+        while batch := await self.store.index(stored_id(self.user)[0], 100, Deadline(30)):
+            copied += batch
+        return copied
 
     def questions(self) -> list[Question]:
         """By vector and words, by two vectors, by words, with a time, by nothing."""
@@ -193,11 +198,18 @@ async def test_memory_forgotten_while_it_was_being_copied_leaves_nothing_behind(
     assert log.rows("SELECT count(*) FROM large_vectors WHERE user_id = %(user)s") == 65
 
 
-async def test_small_logs_are_not_indexed(log: Log) -> None:
-    await log.add(40)
-    while await Indexing(log.store, index_from=44).once():
-        pass  # other tests' logs may wait in the same database
-    assert log.rows("SELECT indexed_through FROM users WHERE user_id = %(user)s") == 0
+async def test_only_logs_above_the_size_are_indexed_and_all_of_each(new_database: Callable[..., str]) -> None:
+    url = new_database()
+    store = Store(url, schema="public", pool_size=2, prepare=True)
+    await store.open()
+    logs = [Log(store, url) for _ in range(4)]
+    for log, messages in zip(logs, (40, 60, 240, 20), strict=True):
+        await log.add(messages)
+    assert await Indexing(store, index_from=44).once() == 66 + 264
+    marks = [log.rows("SELECT indexed_through FROM users WHERE user_id = %(user)s") for log in logs]
+    assert marks == [0, 66, 264, 0]
+    assert await Indexing(store, index_from=44).once() == 0
+    await store.close()
 
 
 async def test_one_process_copies_at_a_time(log: Log) -> None:

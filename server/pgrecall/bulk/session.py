@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
+
 import psycopg
 from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg.adapt import Dumper
@@ -29,15 +31,19 @@ class AsItIs(Dumper):
 
 def session(url: str, schema: str) -> psycopg.Connection[TupleRow]:
     """A connection whose transactions are the caller's. Raises StartRefused."""
-    connection = wait_for(url, 0)
-    with connection.transaction():
-        row = connection.execute(query("extension").text).fetchone()
-        if row is None:
-            raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
-        extension_schema, oid, array_oid = row
-        path = search_path(schema, extension_schema)
-        connection.execute("SELECT set_config('search_path', %s, false), set_config('jit', 'off', false)", [path])
-    connection.autocommit = True
-    register_halfvec_info(connection, TypeInfo("halfvec", oid, array_oid))
-    connection.adapters.register_dumper(Packed, type("PackedDumper", (AsItIs,), {"oid": oid}))
+    with ExitStack() as on_failure:
+        connection = on_failure.enter_context(closing(wait_for(url, 0)))
+        with connection.transaction():
+            row = connection.execute(query("extension").text).fetchone()
+            if row is None:
+                raise StartRefused("The extension vector is absent.", "Run: pgrecall migrate")
+            extension_schema, oid, array_oid, _ = row
+            path = search_path(schema, extension_schema)
+            connection.execute(
+                "SELECT set_config('search_path', %s, false), set_config('jit', 'off', false)", [path]
+            )
+        connection.autocommit = True
+        register_halfvec_info(connection, TypeInfo("halfvec", oid, array_oid))
+        connection.adapters.register_dumper(Packed, type("PackedDumper", (AsItIs,), {"oid": oid}))
+        on_failure.pop_all()
     return connection
