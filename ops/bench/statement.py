@@ -78,6 +78,7 @@ def filled(url: str, sizes: list[int], facts: int) -> Iterator[psycopg.Connectio
     try:
         connection.execute(f"SET search_path = {SCHEMA}, public")
         connection.execute("SET jit = off")
+        connection.execute("SET max_parallel_workers_per_gather = 0")
         connection.execute("SET plan_cache_mode = force_generic_plan")  # as sql/preamble.sql does
         register_vector(connection)
         add = query("add").text
