@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from functools import lru_cache
 
 import regex
 import Stemmer
@@ -31,7 +30,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", unmarked).translate(_UNMARKED)
 
 
-@lru_cache(maxsize=1 << 16)
 def term_of(word: str) -> str | None:
     """The term of a folded word: its English stem where it is of Latin letters; None for a stop word."""
     if is_stop_word(word):
