@@ -20,8 +20,8 @@ TIMEOUT = 110.0
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """One call: seconds from the run's start to when it should have begun, seconds from then to its answer, and what
-    went wrong, if anything did."""
+    """One call: seconds from the run's start to when it should have begun, seconds from then to its answer, and
+    what went wrong, if anything did."""
 
     kind: Kind
     at: float
@@ -121,11 +121,15 @@ def summary(called: Sequence[Called], kind: Kind, seconds: float, tenths: int = 
     ]
     first = [one.took for one in good if one.at < seconds / 3]
     last = [one.took for one in good if one.at >= seconds * 2 / 3]
+    p50, p95, p99, longest = (percentile(took, share) for share in (0.5, 0.95, 0.99, 1.0))
     return Summary(
-        len(good),
-        len(good) / seconds,
-        *(percentile(took, share) for share in (0.5, 0.95, 0.99, 1.0)),
-        median(last) / median(first) if first and last else 1.0,
-        windows,
-        dict(Counter(one.failure for one in own if one.failure is not None)),
+        answered=len(good),
+        per_second=len(good) / seconds,
+        p50=p50,
+        p95=p95,
+        p99=p99,
+        longest=longest,
+        growth=median(last) / median(first) if first and last else 1.0,
+        windows=windows,
+        errors=dict(Counter(one.failure for one in own if one.failure is not None)),
     )

@@ -79,13 +79,17 @@ def pool_state(url: str, headers: dict[str, str]) -> dict[str, Any]:
 
 
 def main(
-    folder: Annotated[Path | None, typer.Argument(help="conversations, one JSON file each; unset: made ones")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="conversations, one JSON file each; unset: made ones")
+    ] = None,
     url: Annotated[str | None, typer.Option(help="a running server on this machine; unset: one of its own")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="for the server of its own: POOL_SIZE=4")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="calls at once")] = 16,
-    rate: Annotated[float | None, typer.Option(min=0.1, max=5000, help="calls a second; unset: closed loop")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=0.1, max=5000, help="calls a second; unset: closed loop")
+    ] = None,
     seconds: Annotated[float, typer.Option(min=1, max=3600, help="of the run")] = 30,
     warming: Annotated[float, typer.Option(min=0, max=600, help="seconds before it that do not count")] = 5,
     calls: Annotated[int, typer.Option(min=1, max=5_000_000, help="calls at most")] = 1_000_000,

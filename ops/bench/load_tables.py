@@ -8,18 +8,19 @@ from rich.table import Table
 
 from ops.bench.driving import Summary
 from ops.bench.processes import Watched
+from ops.bench.workload import Kind
 
 
-def call_table(measured: Mapping[str, Summary]) -> Table:
+def call_table(measured: Mapping[Kind, Summary]) -> Table:
     """A row a kind of call. `growth`: p50 of the last third over that of the first."""
-    table = _table("calls", "call", "answered", "per s", "p50 ms", "p95 ms", "p99 ms", "max ms", "growth", "errors")
+    table = _table("calls", "ms", "answered", "per s", "p50", "p95", "p99", "max", "growth", "errors")
     for kind, one in measured.items():
         times = [f"{value:.1f}" for value in (one.per_second, one.p50, one.p95, one.p99, one.longest)]
         table.add_row(kind, f"{one.answered:,}", *times, f"{one.growth:.2f}", str(sum(one.errors.values())))
     return table
 
 
-def window_table(measured: Mapping[str, Summary]) -> Table:
+def window_table(measured: Mapping[Kind, Summary]) -> Table:
     """p50 in ms of each tenth of the run."""
     table = _table("p50 ms over time, tenths of the run", "call", *(str(tenth) for tenth in range(1, 11)))
     for kind, one in measured.items():

@@ -37,9 +37,9 @@ def synthetic() -> list[Conversation]:
 
 
 class Workload:
-    """`users` at once. Each says its conversation once, in order, is asked its questions all along, and gives way to
-    a new user. `adding`: share of the calls that are Adds. The first users begin somewhere in their conversation, so
-    that not all logs are of one age."""
+    """`users` at once. Each says its conversation once, in order, is asked its questions all along, and gives way
+    to a new user. `adding`: share of the calls that are Adds. The first users begin somewhere in their
+    conversation, so that not all logs are of one age."""
 
     def __init__(
         self, conversations: Sequence[Conversation], users: int, adding: float, top_k: int, seed: int = 7

@@ -22,8 +22,8 @@ LONGEST_TERM = 64
 SPELT_LETTERS = range(4, 33)
 """Letters of the words whose misspellings are looked for: under four, every other word is near."""
 LONGEST_KEPT = 32
-"""Letters of a piece whose terms are remembered, in some 8 MB: most pieces are words that were met before, and an Add
-of 20 messages spends 0.6 ms on its terms in place of 1.3."""
+"""Letters of a piece whose terms are remembered, in some 8 MB: most are words that were met before. With the quick
+way through an ASCII text an Add of 15 messages spends 0.5 ms on its terms in place of 1.3."""
 
 _SHAPING = regex.compile(r"[\u00ad\u200c\u200d\ufe00-\ufe0f]")
 _TOO_MANY_MARKS = regex.compile(r"(\p{M}{16})\p{M}++")
