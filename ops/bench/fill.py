@@ -36,7 +36,8 @@ def _copy(connection: psycopg.Connection[Any], table: str) -> sql.Composed:
     names = [name for (name,) in columns]
     return sql.SQL(
         "INSERT INTO {table} ({names}) SELECT {values}"
-        " FROM {table}, generate_series(%(first)s::integer, %(last)s::integer) AS number WHERE user_id = %(user_id)s"
+        " FROM {table}, generate_series(%(first)s::integer, %(last)s::integer) AS number"
+        " WHERE user_id = %(user_id)s"
     ).format(
         table=sql.Identifier(table),
         names=sql.SQL(", ").join(map(sql.Identifier, names)),

@@ -1,4 +1,4 @@
-"""A short load of 64 workers, Adds and searches mixed for the same users: no error, and no call without a connection."""
+"""A short load of 64 workers, Adds and searches mixed: no error, and no call without a connection."""
 
 from __future__ import annotations
 
