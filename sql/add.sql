@@ -98,14 +98,15 @@ WITH request AS (
                        %(closings)b::boolean[], %(drawns)b::boolean[], %(alones)b::boolean[])
          AS s(memory, place, subject_key, attribute, value, relative, closes, drawn, alone)
 ), spelt AS (
-    -- A word that the log knows brought its spellings when it came.
+    -- A word that the log knows brought its spellings when it came. OFFSET 0 keeps that a look into the index a word:
+    -- joined, it read every spelling of the user, or, planned on the empty tables of a new database, of everybody.
     INSERT INTO spellings (user_id, key, missing, term)
     SELECT DISTINCT %(user_id)b::text, left(w.word, gap) || substr(w.word, gap + 2),
            CASE WHEN gap = length(w.word) THEN 0 ELSE 1 END, w.term
     FROM owner, unnest(%(words)b::text[], %(word_terms)b::text[]) AS w(word, term)
     CROSS JOIN LATERAL generate_series(0, length(w.word)) AS gap
     WHERE NOT EXISTS (SELECT FROM spellings AS s WHERE s.user_id = %(user_id)b::text
-                      AND s.key = w.word AND s.missing = 0 AND s.term = w.term)
+                      AND s.key = w.word AND s.missing = 0 AND s.term = w.term OFFSET 0)
     ON CONFLICT DO NOTHING
 )
 SELECT stored, body_digest FROM request

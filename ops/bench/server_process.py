@@ -28,7 +28,7 @@ class ServerProcess:
     the environment; what it prints goes to a file in `place`, which is also its working directory."""
 
     def __init__(self, place: Path, **settings: str) -> None:
-        self._place = place
+        self.place = place
         self._settings = {f"PGRECALL_{name.upper()}": value for name, value in settings.items()}
         self.output = place / f"server-{free_port()}.log"
         self.port = 0
@@ -38,6 +38,11 @@ class ServerProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def launch(self) -> None:
         """Start it on a port of its own; returns at once."""
         self.port = self.port or free_port()
@@ -46,7 +51,7 @@ class ServerProcess:
         with self.output.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pgrecall", "serve", "--port", str(self.port)],
-                cwd=self._place,
+                cwd=self.place,
                 env=environment | self._settings,
                 stdout=output,
                 stderr=output,
@@ -92,7 +97,7 @@ def postgres_processes(data_dir: Path) -> list[int]:
         postmaster = int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
     except (FileNotFoundError, IndexError):
         return []
-    alive = {pid: parent for pid, parent in _parents() if postmaster in (pid, parent)}
+    alive = {pid: parent for pid, parent in parents() if postmaster in (pid, parent)}
     return sorted(alive, key=lambda pid: pid != postmaster)
 
 
@@ -105,7 +110,8 @@ def kill_postgres(data_dir: Path) -> None:
             continue  # a child that ended meanwhile
 
 
-def _parents() -> list[tuple[int, int]]:
+def parents() -> list[tuple[int, int]]:
+    """Every process with its parent."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

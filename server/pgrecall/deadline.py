@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-
-import anyio
 
 from pgrecall.errors import DeadlineExceeded
 
@@ -35,7 +34,7 @@ class Deadline:
     async def enforced(self) -> AsyncIterator[None]:
         """Cancel the block when the time is up, and raise DeadlineExceeded."""
         try:
-            with anyio.fail_after(self.left):
+            async with asyncio.timeout(self.left):
                 yield
         except TimeoutError as error:
             raise DeadlineExceeded("the call's time was used up; send it again") from error

@@ -212,6 +212,7 @@ async def details(services: Services) -> dict[str, Any]:
     return {
         "database": "ok" if stored is not None else "unavailable",
         "stored": stored,
+        "pool": services.store.pool(),
         "calls": dict(tally.calls),
         "extraction": dict(tally.extraction),
         "extraction_degraded": services.extracts and tally.extraction_failing,

@@ -9,10 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
-from psycopg.types.numeric import Int2
 
 from pgrecall.coded import coded
-from pgrecall.derived import Derived, derive, derived_parameters
+from pgrecall.derived import Derived, derive, derived_parameters, int2
 from pgrecall.ids import stored_id
 from pgrecall.memory import (
     DENSE_ONLY,
@@ -66,7 +65,7 @@ def addition_parameters(addition: Addition) -> dict[str, Any]:
         "contents": [m.content for m in messages],
         "occurred_ats": [m.occurred_at for m in messages],
         "dateds": [m.dated for m in messages],
-        "utc_offsets": [Int2(utc_offset(m.occurred_at)) for m in messages],
+        "utc_offsets": [int2(utc_offset(m.occurred_at)) for m in messages],
         "line_keys": [line_key(text) for text in lines],
         "characters": [len(text) for text in lines],
         "tokens": [estimate_tokens(text) for text in lines],
@@ -165,7 +164,7 @@ def search_parameters(key: str, question: Question, top_k: int, caps: Caps) -> d
         "weights": [one.weight for one in asked],
         "key_places": [place for place, _, _ in keys],
         "keys": [key for _, key, _ in keys],
-        "missings": [Int2(lacks) for _, _, lacks in keys],
+        "missings": [int2(lacks) for _, _, lacks in keys],
         **asdict(weights),
         "first_days": [first for first, _ in question.times],
         "last_days": [last for _, last in question.times],

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from pgrecall.language.protocol import LanguageModel
 from pgrecall.language.recalling import missing_question, recall_question
 from pgrecall.lexical.intent import Intent, intent_of
 from pgrecall.lexical.question import LONGEST_READ, asked_terms
-from pgrecall.memory import Caps, FoundMemory, Question, RecallQuestion, StoredState, Vector
+from pgrecall.memory import AskedTerm, Caps, FoundMemory, Question, RecallQuestion, StoredState, Vector
 from pgrecall.rendering import fitting, line
 from pgrecall.stopwords import has_words
 from pgrecall.store import Store
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 ANY_DAY = date(2023, 6, 7)
 """A Wednesday in the middle of a year: tells whether a question names a time at all."""
+SMALL = 512
+"""Characters of question and answer choices that are read at once, in 0.2 ms: a thread and back cost as much."""
 RESERVE = 0.15
 """Share of a search's time that is kept from the language model, for the statement."""
 
@@ -97,16 +100,7 @@ class Searching:
         query, recalled = await side_by_side(self._embed(call, deadline), self._recall_question(call, deadline))
         intent = intent_of(call.query)
         times = await self._times(call, recalled, deadline)
-        # In a thread: 64 answer choices may be 1 MB once unfolded, a second in which everyone else would wait.
-        terms = await asyncio.to_thread(
-            asked_terms,
-            call.query,
-            call.options,
-            recalled.key_words if recalled is not None else (),
-            times,
-            number_weight=self._number_weight,
-            option_weight=self._option_weight,
-        )
+        terms = await self._terms(call, recalled, times)
         blended = await self._blended(query, recalled.text if recalled is not None else None, deadline)
         # A query that says nothing to the embedder has no direction: its terms alone, or else the newest.
         first = blended if np.any(blended) else None
@@ -138,6 +132,23 @@ class Searching:
         shown = [line(one.occurred_at, one.speaker, one.content, one.dates) + one.tag for one in memories]
         listed = [line(one.occurred_at, one.speaker, one.content) for one in withheld]
         return fitting(listed, shown, caps.return_char_budget, caps.return_token_budget) if listed else 0
+
+    async def _terms(
+        self, call: SearchCall, recalled: RecallQuestion | None, times: tuple[TimeExpression, ...]
+    ) -> tuple[AskedTerm, ...]:
+        read = partial(
+            asked_terms,
+            call.query,
+            call.options,
+            recalled.key_words if recalled is not None else (),
+            times,
+            number_weight=self._number_weight,
+            option_weight=self._option_weight,
+        )
+        if len(call.query) + sum(map(len, call.options)) <= SMALL:
+            return read()
+        # In a thread: 64 answer choices may be 1 MB once unfolded, a second in which everyone else would wait.
+        return await asyncio.to_thread(read)
 
     async def _times(
         self, call: SearchCall, recalled: RecallQuestion | None, deadline: Deadline

@@ -57,6 +57,10 @@ class Store:
     async def close(self) -> None:
         await self._connections.close()
 
+    def pool(self) -> dict[str, int]:
+        """How the connections of this process stand."""
+        return self._connections.pool()
+
     async def run(
         self, statement: Query, user_id: str, parameters: Mapping[str, Any], deadline: Deadline
     ) -> Sequence[TupleRow]:

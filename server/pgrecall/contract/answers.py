@@ -137,6 +137,10 @@ class HealthResponse(BaseModel):
     status: Literal["ok"] = "ok"
     database: Literal["ok", "unavailable"] | None = Field(None, description="Whether the database answers.")
     stored: dict[str, int] | None = Field(None, description="Users and memories in the database.")
+    pool: dict[str, int] | None = Field(
+        None,
+        description="Connections of this process: size, free, calls waiting; exhausted: waited in vain so far.",
+    )
     calls: dict[str, int] | None = Field(None, description="Adds, repeats, searches, errors by code.")
     extraction: dict[str, int] | None = Field(None, description="What became of the requests' facts.")
     extraction_degraded: bool | None = Field(None, description="Whether the last call for facts failed.")

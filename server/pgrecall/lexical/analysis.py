@@ -6,10 +6,11 @@ import hashlib
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import regex
 
-from pgrecall.lexical.tokens import pairs, pieces
+from pgrecall.lexical.tokens import pairs, parts, pieces
 from pgrecall.lexical.words import fold, term_of
 from pgrecall.stopwords import content_runs
 
@@ -20,7 +21,9 @@ LONGEST_TERM = 64
 """Bytes of UTF-8; a longer term is kept as a hash."""
 SPELT_LETTERS = range(4, 33)
 """Letters of the words whose misspellings are looked for: under four, every other word is near."""
-
+LONGEST_KEPT = 32
+"""Letters of a piece whose terms are remembered, in some 8 MB: most are words that were met before. With the quick
+way through an ASCII text an Add of 15 messages spends 0.5 ms on its terms in place of 1.3."""
 
 _SHAPING = regex.compile(r"[\u00ad\u200c\u200d\ufe00-\ufe0f]")
 _TOO_MANY_MARKS = regex.compile(r"(\p{M}{16})\p{M}++")
@@ -46,21 +49,35 @@ def analyse(text: str, *, asking: bool = False) -> Analysis:
     `asking`: of a question, the pairs that what it only asks with makes with its neighbours are left out.
     """
     analysis = Analysis()
+    counts, words = analysis.terms, analysis.words
     for kind, piece in pieces(_normalised(text)):
-        folded = fold(piece.replace("’", "'"))
         if kind == "run":
+            folded = fold(piece)
             for run in content_runs(folded) if asking else [folded]:
                 for pair in pairs(run):
-                    analysis.terms[pair] += 1
-                    analysis.words[pair] = pair
-        elif kind == "word":
-            if (term := term_of(folded)) is not None:
-                analysis.terms[term := bounded(term)] += 1
-                if len(folded) in SPELT_LETTERS:
-                    analysis.words[folded] = term
-        else:
-            analysis.terms[bounded(folded)] += 1
+                    counts[pair] += 1
+                    words[pair] = pair
+            continue
+        for term, word in _known_terms(piece) if len(piece) <= LONGEST_KEPT else _terms(piece):
+            counts[term] += 1
+            if word is not None:
+                words[word] = term
     return analysis
+
+
+def _terms(piece: str) -> tuple[tuple[str, str | None], ...]:
+    """The terms of a piece that is no run, each with its word where that may be written otherwise."""
+    found: list[tuple[str, str | None]] = []
+    for kind, part in parts(piece):
+        folded = fold(part.replace("’", "'"))
+        if kind != "word":
+            found.append((bounded(folded), None))
+        elif (term := term_of(folded)) is not None:
+            found.append((bounded(term), folded if len(folded) in SPELT_LETTERS else None))
+    return tuple(found)
+
+
+_known_terms = lru_cache(maxsize=1 << 15)(_terms)
 
 
 def _normalised(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from functools import lru_cache
 
 import regex
 import Stemmer
@@ -15,9 +14,6 @@ _MARKS = regex.compile(r"(?<=[\p{Latin}\p{Greek}])\p{Mn}+")
 _UNMARKED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 """Latin letters whose mark is part of the letter: Unicode decomposes none of them."""
 
-SHORT = 32
-"""Letters of the words whose folding is remembered: a memory of longer ones could grow large."""
-
 _stemmers = threading.local()
 """A Stemmer is not to be shared between threads."""
 
@@ -27,15 +23,6 @@ def fold(text: str) -> str:
 
     Marks of other scripts make other letters (Cyrillic й, Japanese が) and stay.
     """
-    return _fold_short(text) if len(text) <= SHORT else _fold(text)
-
-
-@lru_cache(maxsize=1 << 16)
-def _fold_short(text: str) -> str:
-    return _fold(text)
-
-
-def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded
@@ -43,7 +30,6 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", unmarked).translate(_UNMARKED)
 
 
-@lru_cache(maxsize=1 << 16)
 def term_of(word: str) -> str | None:
     """The term of a folded word: its English stem where it is of Latin letters; None for a stop word."""
     if is_stop_word(word):
