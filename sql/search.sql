@@ -105,7 +105,7 @@ WITH asked AS MATERIALIZED (
          AND (occurred_at AT TIME ZONE 'UTC' + utc_offset * interval '1 minute')::date
              BETWEEN t.first_day AND t.last_day
      WHERE (SELECT large FROM log_size) LIMIT 5001)
-    UNION ALL
+    UNION
     (SELECT n FROM dated WHERE (SELECT large FROM log_size) LIMIT 5001)
 ), near AS MATERIALIZED (
     (SELECT n FROM large_vectors

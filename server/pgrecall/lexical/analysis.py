@@ -14,7 +14,7 @@ from pgrecall.lexical.tokens import pairs, parts, pieces
 from pgrecall.lexical.words import fold, term_of
 from pgrecall.stopwords import content_runs
 
-VERSION = 2
+VERSION = 3
 """Raise it with any change of what a text's terms are: stored memories are then analysed again."""
 
 LONGEST_TERM = 64
